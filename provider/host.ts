@@ -1,0 +1,296 @@
+import { mkdirSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { z } from "zod";
+import { CommandError, TransportError } from "./errors.ts";
+import { commandLine, type Frame, Frames, heredoc, quote, whole } from "./shell.ts";
+import { plansScript, type Step, stepLine } from "./step.ts";
+
+/**
+ * The one boundary between this project and a host: OpenSSH, or a shell on this machine.
+ * Nothing else starts a program for a host. Keys, ports, jump hosts, agents and known hosts are OpenSSH's own
+ * (ssh_config(5)); one multiplexed connection a host; the host's key is always checked.
+ */
+
+/** Where a host is, as it stands in a resource's inputs. */
+export const hostAddress = z
+  .strictObject({
+    name: z.string().describe("The host's name in the stack file; messages and ids use it."),
+    ssh: z.string().describe("What `ssh` accepts (user@host, an alias), or `local` for this machine."),
+    config: z.string().optional().describe("An ssh_config file to use in place of the user's own."),
+    sudo: z.boolean().optional().describe("Log in as a normal user and run everything by `sudo -n`."),
+    machine: z.string().optional().describe("Folder of the virtual machine that this host is, if it is one."),
+  })
+  .describe("A host: an SSH destination.");
+export type HostAddress = z.infer<typeof hostAddress>;
+
+/** What a program answered. A status other than 0 is an answer; an unreachable host is a TransportError. */
+export type Answer = { argv: readonly string[]; status: number; stdout: string; stderr: string };
+
+/** What resource types see of a host when they observe: questions, no changes. */
+export interface Questions {
+  readonly name: string;
+  /**
+   * Run a program that only reads. Questions asked of one host at the same time travel in one round trip,
+   * so ask everything that does not depend on another answer at once (Promise.all).
+   */
+  ask(argv: readonly string[]): Promise<Answer>;
+}
+
+export type ApplyOptions = {
+  /** Who holds the host's lock while this runs: the stack's name, shown to whoever waits. */
+  readonly holder: string;
+  /** Called when a step is about to run. */
+  readonly onStep?: (step: Step) => void;
+  /** Don't take the host's lock and don't wait for other plans: for steps that touch nothing shared. */
+  readonly sideBySide?: boolean;
+};
+
+/** How long one script may take before the host counts as hung. Pools of slow disks take minutes to destroy. */
+const scriptDeadline = 30 * 60_000;
+const lockDeadlineSeconds = 600;
+/** OpenSSH's MaxSessions is 10 for a connection; stay below it, since the benchmark shares the connection. */
+const sessionsAtOnce = 6;
+/** How long questions and plans wait for company before they travel. */
+const gatherMilliseconds = 15;
+
+export const connectTimeoutSeconds = 15;
+
+type Question = { argv: readonly string[]; resolve: (a: Answer) => void; reject: (e: unknown) => void };
+type Plan = {
+  steps: readonly Step[];
+  options: ApplyOptions;
+  resolve: () => void;
+  reject: (e: unknown) => void;
+};
+
+export class Host implements Questions {
+  readonly name: string;
+  readonly address: HostAddress;
+  #questions: Question[] = [];
+  #plans: Plan[] = [];
+  #asking = 0;
+  #askTimer: NodeJS.Timeout | undefined;
+  #applying = false;
+  #applyTimer: NodeJS.Timeout | undefined;
+
+  constructor(address: HostAddress) {
+    this.address = address;
+    this.name = address.name;
+  }
+
+  ask(argv: readonly string[]): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#questions.push({ argv, resolve, reject });
+      this.#askTimer ??= setTimeout(() => void this.#sendQuestions(), gatherMilliseconds);
+    });
+  }
+
+  /** Run the steps of one plan in order. Plans that come at the same time share a round trip and the lock. */
+  apply(steps: readonly Step[], options: ApplyOptions): Promise<void> {
+    if (steps.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const plan = { steps, options, resolve, reject };
+      if (options.sideBySide) {
+        void this.#run([plan], false);
+        return;
+      }
+      this.#plans.push(plan);
+      this.#applyTimer ??= setTimeout(() => void this.#sendPlans(), gatherMilliseconds);
+    });
+  }
+
+  /**
+   * Run one long program and hand over its stdout line by line while it runs (a benchmark, a collector).
+   * Aborting ends the ssh client; the program must notice its closed output or be ended by its own means.
+   */
+  async stream(
+    argv: readonly string[],
+    options: {
+      onLine?: (line: string) => void;
+      stdin?: string;
+      signal?: AbortSignal;
+      deadlineSeconds: number;
+    },
+  ): Promise<Answer> {
+    const input = options.stdin === undefined ? "</dev/null" : heredoc(options.stdin);
+    const child = this.#shell(
+      options.deadlineSeconds * 1000,
+      options.signal,
+      whole(`LC_ALL=C; export LC_ALL\n${commandLine(argv)} ${input}`),
+    );
+    if (options.onLine) {
+      const onLine = options.onLine;
+      for await (const line of child) onLine(String(line));
+    }
+    const result = await child;
+    if (result.exitCode === undefined || (result.exitCode === 255 && this.address.ssh !== "local")) {
+      throw this.#unreachable(result.stderr.trim(), result.shortMessage);
+    }
+    return { argv, status: result.exitCode, stdout: result.stdout, stderr: result.stderr };
+  }
+
+  /** Close the shared connection, if this process's host has one. */
+  async close(): Promise<void> {
+    if (this.address.ssh === "local") return;
+    await execa("ssh", [...this.#sshOptions(), "-O", "exit", this.address.ssh], { reject: false });
+  }
+
+  async #sendQuestions(): Promise<void> {
+    this.#askTimer = undefined;
+    if (this.#asking >= sessionsAtOnce || this.#questions.length === 0) return;
+    const batch = this.#questions.splice(0);
+    this.#asking += 1;
+    const frames = new Frames();
+    const body = batch.map((q, n) => frames.around(`${n}`, `${commandLine(q.argv)} </dev/null`));
+    const result = await this.#shell(scriptDeadline, undefined, whole([preamble, ...body].join("\n")));
+    const answers = frames.parse(result.stdout, result.stderr);
+    for (const [index, question] of batch.entries()) {
+      const answer = answers.get(`${index}`);
+      if (answer === undefined)
+        question.reject(this.#unreachable(frames.outside(result.stderr), result.shortMessage));
+      else question.resolve({ argv: question.argv, ...answer });
+    }
+    this.#asking -= 1;
+    void this.#sendQuestions();
+  }
+
+  async #sendPlans(): Promise<void> {
+    this.#applyTimer = undefined;
+    if (this.#applying) return;
+    this.#applying = true;
+    while (this.#plans.length > 0) await this.#run(this.#plans.splice(0), true);
+    this.#applying = false;
+  }
+
+  /** One round trip for several plans. */
+  async #run(plans: readonly Plan[], locked: boolean): Promise<void> {
+    const frames = new Frames();
+    const lock = locked ? lockScript(plans[0]?.options.holder ?? "storage-lab") : "true";
+    const body = [
+      preamble,
+      frames.around("lock", lock),
+      "[ $s -eq 0 ] || return 0",
+      plansScript(
+        frames,
+        plans.map((plan) => plan.steps),
+      ),
+    ];
+    const child = this.#shell(scriptDeadline, undefined, whole(body.join("\n")));
+    for await (const line of child) {
+      const closed = frames.closed(String(line).trimEnd());
+      if (closed) announce(plans, closed);
+    }
+    const result = await child;
+    const answers = frames.parse(result.stdout, result.stderr);
+    const gotLock = answers.get("lock");
+    const broken = this.#unreachable(frames.outside(result.stderr), result.shortMessage);
+    for (const [number, plan] of plans.entries()) {
+      if (gotLock === undefined) plan.reject(broken);
+      else if (gotLock.status !== 0) plan.reject(this.#locked(gotLock.stderr));
+      else {
+        const failure = failureOf(this.name, plan.steps, (step) => answers.get(`${number}.${step}`), broken);
+        if (failure === undefined) plan.resolve();
+        else plan.reject(failure);
+      }
+    }
+  }
+
+  #locked(holder: string): Error {
+    return new TransportError(
+      this.name,
+      `${this.name}: its lock ${lockFile} was not free within ${lockDeadlineSeconds} s (held by ${holder.trim() || "an unknown process"}). ` +
+        "Another `up` works on this host; run again when it has ended.",
+    );
+  }
+
+  #unreachable(said: string, message: string | undefined): TransportError {
+    const { name, ssh, config } = this.address;
+    const hand = commandLine(["ssh", ...(config === undefined ? [] : ["-F", config]), ssh, "true"]);
+    const hint = /host key verification failed/i.test(said)
+      ? `Log in once by hand to check and accept its key: ${hand}`
+      : `Try by hand: ${hand}`;
+    const reason = said.split("\n").at(-1) || message || "the connection ended";
+    return new TransportError(name, `${name} (${ssh}) did not answer: ${reason}. ${hint}`);
+  }
+
+  #shell(timeout: number, signal: AbortSignal | undefined, script: string) {
+    const shell = this.address.sudo ? ["sudo", "-n", "sh", "-s"] : ["sh", "-s"];
+    const [file, ...rest] =
+      this.address.ssh === "local"
+        ? shell
+        : ["ssh", ...this.#sshOptions(), this.address.ssh, commandLine(shell)];
+    return execa(file ?? "sh", rest, {
+      input: script,
+      reject: false,
+      timeout,
+      stripFinalNewline: false,
+      maxBuffer: 256 * 1024 * 1024,
+      ...(signal === undefined ? {} : { cancelSignal: signal }),
+    });
+  }
+
+  #sshOptions(): string[] {
+    return [
+      ...(this.address.config === undefined ? [] : ["-F", this.address.config]),
+      ...[
+        "BatchMode=yes",
+        `ConnectTimeout=${connectTimeoutSeconds}`,
+        "ServerAliveInterval=15",
+        "ServerAliveCountMax=4",
+      ].flatMap((option) => ["-o", option]),
+      ...["-o", "ControlMaster=auto", "-o", "ControlPersist=120", "-o", `ControlPath=${controlFolder()}/%C`],
+    ];
+  }
+}
+
+const preamble = "LC_ALL=C; PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH; export LC_ALL PATH";
+const lockFile = "/run/storage-lab.lock";
+
+/** Takes the host's lock for as long as this shell lives, or says on stderr who has it. */
+function lockScript(holder: string): string {
+  return [
+    `exec 9>>${lockFile} && { flock -w ${lockDeadlineSeconds} 9 || { cat ${lockFile} >&2; false; }; } &&`,
+    `  printf '%s since %s\\n' ${quote(holder)} "$(date)" >${lockFile}`,
+  ].join("\n");
+}
+
+/** Tell the plan whose turn it is, now that this frame is closed, which step runs. */
+function announce(plans: readonly Plan[], closed: { label: string; status: number }): void {
+  const [plan, step] = closed.label === "lock" ? [-1, 0] : closed.label.split(".").map(Number);
+  const current = plans[plan ?? 0];
+  const next = closed.status === 0 ? current?.steps[(step ?? 0) + 1] : undefined;
+  if (next) current?.options.onStep?.(next);
+  else {
+    const following = plans[(plan ?? 0) + 1];
+    if (following?.steps[0]) following.options.onStep?.(following.steps[0]);
+  }
+}
+
+/** The first step of a plan that did not succeed, as an error; undefined when all did. */
+function failureOf(
+  host: string,
+  steps: readonly Step[],
+  answer: (step: number) => Frame | undefined,
+  broken: TransportError,
+): Error | undefined {
+  for (const [number, step] of steps.entries()) {
+    const frame = answer(number);
+    if (frame?.status === 0) continue;
+    if (frame === undefined) {
+      const message = `${host}: the connection broke during: ${step.say}. Run again: what is done stays, the rest follows.`;
+      return new TransportError(host, message, { cause: broken });
+    }
+    const said = frame.stderr.trim() || frame.stdout.trim() || "nothing";
+    const message = `${host}: could not ${step.say}: ${stepLine(step)} ended with ${frame.status} and said: ${said}`;
+    return new CommandError(host, frame.status, message);
+  }
+  return undefined;
+}
+
+function controlFolder(): string {
+  const folder = join(process.env.XDG_RUNTIME_DIR ?? tmpdir(), `storage-lab-${userInfo().uid}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}

@@ -1,0 +1,115 @@
+import { commandLine, type Frames, heredoc, quote } from "./shell.ts";
+
+/**
+ * A step of a plan: data, one of four forms, each with a sentence for the log.
+ * Steps of one plan run in order on one host and stop at the first that fails.
+ */
+export type Step = Run | WriteFile | SetAttribute | WaitUntil;
+
+/** Run a program. An argv, never a shell string. */
+export type Run = {
+  /** What this does, as a sentence for the log: "create pool tank". */
+  readonly say: string;
+  readonly argv: readonly string[];
+  /** Text for the program's stdin; absent = /dev/null. */
+  readonly stdin?: string;
+  /** `stdin` holds a secret: it is shown nowhere. */
+  readonly secret?: true;
+  /** Exit statuses that mean success; default only 0. */
+  readonly accept?: readonly number[];
+  /** How to take this back when a later step of the same plan fails. */
+  readonly undo?: readonly string[];
+};
+
+/** Write a regular file whole (beside it, then renamed), its folder made first. */
+export type WriteFile = {
+  readonly say: string;
+  readonly file: string;
+  readonly text: string;
+  /** Octal, default 644. */
+  readonly mode?: string;
+  readonly secret?: true;
+};
+
+/** Write one value into an attribute of configfs or sysfs, by the shell itself. */
+export type SetAttribute = {
+  readonly say: string;
+  readonly attribute: string;
+  readonly value: string;
+  readonly secret?: true;
+};
+
+/** Wait until a command succeeds (`test` costs no process), with a deadline. */
+export type WaitUntil = {
+  readonly say: string;
+  readonly until: readonly string[];
+  readonly deadlineSeconds: number;
+};
+
+/** Shell text for one step; its status is the step's. */
+export function stepScript(step: Step): string {
+  if ("argv" in step) {
+    // 9 is the lock's descriptor: a daemon that a step starts must not hold it.
+    const input = `9>&- ${step.stdin === undefined ? "</dev/null" : heredoc(step.stdin)}`;
+    if (step.accept === undefined) return `${commandLine(step.argv)} ${input}`;
+    return `${commandLine(step.argv)} ${input}\nr=$?; case $r in ${step.accept.join("|")}) r=0;; esac; (exit $r)`;
+  }
+  if ("file" in step) {
+    const part = quote(`${step.file}.storage-lab-part`);
+    const folder = quote(step.file.slice(0, step.file.lastIndexOf("/")) || "/");
+    return [
+      `mkdir -p ${folder} && (umask 077; cat >${part}) ${heredoc(step.text.replace(/\n$/, ""))}`,
+      `[ $? -eq 0 ] && chmod ${step.mode ?? "644"} ${part} && mv -f ${part} ${quote(step.file)}`,
+    ].join("\n");
+  }
+  if ("attribute" in step) {
+    return `printf '%s\\n' ${quote(step.value)} >${quote(step.attribute)}`;
+  }
+  return [
+    `r=0; end=$(($(date +%s) + ${step.deadlineSeconds}))`,
+    `until ${commandLine(step.until)} </dev/null >/dev/null 2>&1; do`,
+    `  if [ "$(date +%s)" -ge "$end" ]; then`,
+    `    printf '%s\\n' ${quote(`not so after ${step.deadlineSeconds} s: ${commandLine(step.until)}`)} >&2; r=124; break`,
+    "  fi",
+    "  sleep 0.1",
+    "done; (exit $r)",
+  ].join("\n");
+}
+
+/** A step as one line an operator could type, without secrets. */
+export function stepLine(step: Step): string {
+  if ("argv" in step) {
+    if (step.stdin === undefined) return commandLine(step.argv);
+    return `${commandLine(step.argv)} <<< ${step.secret ? "[secret]" : quote(step.stdin)}`;
+  }
+  if ("file" in step) return `write ${step.file}${step.secret ? " [secret]" : ""}`;
+  if ("attribute" in step) {
+    return `echo ${step.secret ? "[secret]" : quote(step.value)} > ${quote(step.attribute)}`;
+  }
+  return `wait up to ${step.deadlineSeconds} s for: ${commandLine(step.until)}`;
+}
+
+/**
+ * Shell text for several plans, one after the other. A plan stops at its first step that fails and then takes
+ * back, last first, what its steps say how to take back; the next plan runs all the same.
+ * The frame of step n of plan p is labelled `p.n`.
+ */
+export function plansScript(frames: Frames, plans: readonly (readonly Step[])[]): string {
+  return plans
+    .map((steps, plan) => {
+      const lines = ["failed=0"];
+      for (const [index, step] of steps.entries()) {
+        lines.push("if [ $failed -eq 0 ]; then", frames.around(`${plan}.${index}`, stepScript(step)));
+        lines.push(`if [ $s -eq 0 ]; then done=${index}; else failed=1; fi; fi`);
+      }
+      const undo = [...steps.entries()].flatMap(([index, step]) =>
+        "undo" in step && step.undo ? [`[ $done -lt ${index} ] || ${commandLine(step.undo)} </dev/null`] : [],
+      );
+      if (undo.length > 0) {
+        lines.unshift("done=-1");
+        lines.push("if [ $failed -eq 1 ]; then", ...undo.reverse(), "fi >/dev/null 2>&1");
+      }
+      return lines.join("\n");
+    })
+    .join("\n");
+}
