@@ -40,6 +40,8 @@ export interface ResourceType<I extends OnHost, O> {
   plan(desired: I | undefined, observed: O, inputs: I, owner: string): Step[];
   /** What forbids that plan (never a partial refusal): each a whole sentence with the way out. Pure. */
   refusals?(desired: I | undefined, observed: O, inputs: I): string[];
+  /** Why this object may not be replaced (its data would be lost); undefined = it may. Pure. */
+  refusesReplace?(inputs: I): string | undefined;
   /** Rules over several fields, or on a spelling, that the schema can't say: [key, sentence]. Pure, no host. */
   rules?(inputs: I): [key: string, sentence: string][];
   /** Outputs that are known from the inputs alone (shown in previews) and, once made, from what was observed. */
