@@ -28,9 +28,10 @@ export interface ResourceType<I extends OnHost, O> {
   exists(observed: O): boolean;
   /**
    * The mark of the stack that made the object, where the object itself carries one (a ZFS user property);
-   * types without it are marked by a record on the host, which the lifecycle keeps.
+   * types without it are marked by a record on the host, which the lifecycle keeps. A mark that can be checked
+   * but not read back (a UUID made from the owner) is checked against `asking`, the stack that asks.
    */
-  owner?(observed: O): string | undefined;
+  owner?(observed: O, asking: string): string | undefined;
   /** The inputs as they hold on the host now, in the spelling of `inputs` wherever that means the same. Pure. */
   current(observed: O, inputs: I): I;
   /**
@@ -39,7 +40,7 @@ export interface ResourceType<I extends OnHost, O> {
    */
   plan(desired: I | undefined, observed: O, inputs: I, owner: string): Step[];
   /** What forbids that plan (never a partial refusal): each a whole sentence with the way out. Pure. */
-  refusals?(desired: I | undefined, observed: O, inputs: I): string[];
+  refusals?(desired: I | undefined, observed: O, inputs: I, owner: string): string[];
   /** Why this object may not be replaced (its data would be lost); undefined = it may. Pure. */
   refusesReplace?(inputs: I): string | undefined;
   /** Rules over several fields, or on a spelling, that the schema can't say: [key, sentence]. Pure, no host. */
