@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
 import { CommandError, TransportError } from "./errors.ts";
@@ -13,12 +13,18 @@ import { plansScript, type Step, stepLine } from "./step.ts";
  * (ssh_config(5)); one multiplexed connection a host; the host's key is always checked.
  */
 
+/** Relative paths in an address are the project's: its state stays true when the folder moves. */
+export const projectFolder = resolve(import.meta.dirname, "..");
+
 /** Where a host is, as it stands in a resource's inputs. */
 export const hostAddress = z
   .strictObject({
     name: z.string().describe("The host's name in the stack file; messages and ids use it."),
     ssh: z.string().describe("What `ssh` accepts (user@host, an alias), or `local` for this machine."),
-    config: z.string().optional().describe("An ssh_config file to use in place of the user's own."),
+    config: z
+      .string()
+      .optional()
+      .describe("An ssh_config file to use in place of the user's own (relative: the project's)."),
     sudo: z.boolean().optional().describe("Log in as a normal user and run everything by `sudo -n`."),
     machine: z.string().optional().describe("Folder of the virtual machine that this host is, if it is one."),
   })
@@ -134,7 +140,8 @@ export class Host implements Questions {
   /** Close the shared connection, if this process's host has one. */
   async close(): Promise<void> {
     if (this.address.ssh === "local") return;
-    await execa("ssh", [...this.#sshOptions(), "-O", "exit", this.address.ssh], { reject: false });
+    const options = { reject: false, cwd: projectFolder } as const;
+    await execa("ssh", [...this.#sshOptions(), "-O", "exit", this.address.ssh], options);
   }
 
   async #sendQuestions(): Promise<void> {
@@ -226,6 +233,7 @@ export class Host implements Questions {
       reject: false,
       timeout,
       stripFinalNewline: false,
+      cwd: projectFolder,
       maxBuffer: 256 * 1024 * 1024,
       ...(signal === undefined ? {} : { cancelSignal: signal }),
     });

@@ -63,7 +63,8 @@ export function stepScript(step: Step): string {
     ].join("\n");
   }
   if ("attribute" in step) {
-    return `printf '%s\\n' ${quote(step.value)} >${quote(step.attribute)}`;
+    // No line feed: LIO takes it for a part of a CHAP secret.
+    return `printf %s ${quote(step.value)} >${quote(step.attribute)}`;
   }
   return [
     `r=0; end=$(($(date +%s) + ${step.deadlineSeconds}))`,

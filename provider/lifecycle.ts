@@ -1,0 +1,316 @@
+import type { z } from "zod";
+import { explain, RefusedError, TransportError } from "./errors.ts";
+import { Host, type HostAddress } from "./host.ts";
+import { claim, isMachineStopped, recordedOwner, release } from "./ownership.ts";
+import type { OnHost, ResourceType } from "./resource.ts";
+import { type Step, stepLine } from "./step.ts";
+import { type Change, differences, join, type Plain, topLevel } from "./values.ts";
+
+/**
+ * What happens to every resource, whatever its type: check → diff → create, update, read, delete.
+ * Nothing here knows the wire, and nothing here knows a resource type.
+ */
+
+// biome-ignore lint/suspicious/noExplicitAny: each type keeps its own inputs and observations; the registry holds them all.
+export type AnyType = ResourceType<any, any>;
+type Inputs = OnHost & Plain;
+
+/** What the engine is told beside the answer: `status` lines are replaced by the next one. */
+export type Report = (severity: "info" | "warning" | "status", message: string) => void;
+
+export type Context = {
+  /** `project/stack`: the mark of what this stack makes. */
+  readonly owner: string;
+  readonly report: Report;
+};
+
+/** The object was begun but is not in the declared state; the engine keeps it and tries again. */
+export class Unfinished extends Error {
+  readonly id: string;
+  readonly outputs: Plain;
+  constructor(id: string, outputs: Plain, cause: unknown) {
+    super(explain(cause), { cause });
+    this.id = id;
+    this.outputs = outputs;
+  }
+}
+
+export type Diff = {
+  changes: (Change & { replace: boolean })[];
+  /** The object differs on the host although the inputs are the same. */
+  drifted: boolean;
+};
+
+export class Lifecycle {
+  readonly #hosts = new Map<string, Host>();
+  readonly #toldUnreachable = new Set<string>();
+
+  #host(address: HostAddress): Host {
+    const key = JSON.stringify(address);
+    let host = this.#hosts.get(key);
+    if (host === undefined) {
+      host = new Host(address);
+      this.#hosts.set(key, host);
+    }
+    return host;
+  }
+
+  /** What is wrong with these inputs: [property path, sentence]. Fields that are not known yet pass. */
+  check(type: AnyType, inputs: Plain, unknowns: readonly string[]): [path: string, reason: string][] {
+    const parsed = type.inputs.safeParse(inputs);
+    if (!parsed.success) {
+      return parsed.error.issues
+        .map((issue): [string, string] => [issuePath(issue.path), sentence(issue, inputs)])
+        .filter(([path]) => !unknowns.some((unknown) => related(unknown, path)));
+    }
+    return unknowns.length > 0 ? [] : (type.rules?.(inputs) ?? []);
+  }
+
+  async diff(
+    type: AnyType,
+    before: Inputs,
+    after: Inputs,
+    unknowns: readonly string[],
+    context: Context,
+  ): Promise<Diff> {
+    // A value that is not known yet comes from an object that is being replaced: this one stands on it and goes first.
+    const changes = [
+      ...differences(before, after)
+        .filter(({ path }) => !unknowns.some((unknown) => related(path, unknown)))
+        .map((change) => ({ ...change, replace: replaces(type, change.path) })),
+      ...unknowns.map((path) => ({ path, kind: "update" as const, replace: true })),
+    ];
+    if (changes.some((change) => change.replace)) {
+      const refusal = type.refusesReplace?.(before);
+      if (refusal !== undefined) {
+        const what = changes
+          .filter((change) => change.replace)
+          .map(
+            (change) => `${change.path}: ${show(at(before, change.path))} → ${show(at(after, change.path))}`,
+          );
+        throw new RefusedError(`${named(type, before)} can't be replaced (${what.join(", ")}). ${refusal}`);
+      }
+      return { changes, drifted: false };
+    }
+    if (unknowns.length > 0) return { changes, drifted: false };
+    const observed = await this.#ifReachable(type, after, context);
+    if (observed === undefined) return { changes, drifted: false };
+    this.#refuse(type, after, observed, context);
+    const steps: Step[] = type.plan(after, observed, after, context.owner);
+    if (steps.length > 0 && changes.length === 0) reportDrift(type, after, observed, steps, context);
+    return { changes, drifted: steps.length > 0 && changes.length === 0 };
+  }
+
+  /** What a create would give, as far as it can be known; refuses what can be refused by reading. */
+  async previewCreate(type: AnyType, inputs: Inputs, context: Context): Promise<Plain> {
+    const observed = await this.#ifReachable(type, inputs, context);
+    if (observed !== undefined) {
+      if (type.exists(observed)) await this.#mayTouch(type, inputs, observed, "create", context);
+      this.#refuse(type, inputs, observed, context);
+    }
+    return { ...inputs, ...type.outputs(inputs, undefined) };
+  }
+
+  async create(type: AnyType, inputs: Inputs, context: Context): Promise<{ id: string; outputs: Plain }> {
+    return { id: identifier(type, inputs), outputs: await this.#ensure(type, inputs, "create", context) };
+  }
+
+  previewUpdate(type: AnyType, inputs: Inputs): Plain {
+    return { ...inputs, ...type.outputs(inputs, undefined) };
+  }
+
+  async update(type: AnyType, inputs: Inputs, context: Context): Promise<Plain> {
+    return this.#ensure(type, inputs, "update", context);
+  }
+
+  /** The real state in the spelling of the known inputs; undefined when the object is not there. */
+  async read(type: AnyType, inputs: Inputs): Promise<{ inputs: Inputs; outputs: Plain } | undefined> {
+    const host = this.#host(inputs.host);
+    const observed = await type.observe(host, inputs);
+    if (!type.exists(observed)) return undefined;
+    const current = type.current(observed, inputs);
+    return { inputs: current, outputs: { ...current, ...type.outputs(current, observed) } };
+  }
+
+  async delete(type: AnyType, inputs: Inputs, context: Context): Promise<void> {
+    const host = this.#host(inputs.host);
+    let observed: unknown;
+    try {
+      observed = await type.observe(host, inputs);
+    } catch (error) {
+      if (!(error instanceof TransportError) || !(await isMachineStopped(inputs.host))) throw error;
+      context.report(
+        "info",
+        `${named(type, inputs)}: its virtual machine is stopped; it goes with the machine's disks`,
+      );
+      return;
+    }
+    if (type.exists(observed)) await this.#mayTouch(type, inputs, observed, "delete", context);
+    const steps = type.plan(undefined, observed, inputs, context.owner);
+    await host.apply(
+      [...steps, ...(type.owner ? [] : release(type.type, type.identity(inputs)))],
+      this.#options(type, context),
+    );
+    if (steps.length === 0) return;
+    const rest: Step[] = type.plan(undefined, await type.observe(host, inputs), inputs, context.owner);
+    if (rest.length > 0) throw unfinished(type, inputs, rest);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#hosts.values()].map((host) => host.close()));
+  }
+
+  /** Observe, plan, apply, observe again; a second plan that is not empty is an error. */
+  async #ensure(type: AnyType, inputs: Inputs, how: "create" | "update", context: Context): Promise<Plain> {
+    const host = this.#host(inputs.host);
+    const observed = await type.observe(host, inputs);
+    const mark = await this.#mayTouch(
+      type,
+      inputs,
+      observed,
+      type.exists(observed) ? how : "create anew",
+      context,
+    );
+    this.#refuse(type, inputs, observed, context);
+    const steps: Step[] = type.plan(inputs, observed, inputs, context.owner);
+    try {
+      await host.apply([...mark, ...steps], this.#options(type, context));
+      const after = steps.length === 0 ? observed : await type.observe(host, inputs);
+      const rest: Step[] = steps.length === 0 ? [] : type.plan(inputs, after, inputs, context.owner);
+      if (rest.length > 0) throw unfinished(type, inputs, rest);
+      return { ...inputs, ...type.outputs(inputs, after) };
+    } catch (error) {
+      throw new Unfinished(
+        identifier(type, inputs),
+        { ...inputs, ...type.outputs(inputs, undefined) },
+        error,
+      );
+    }
+  }
+
+  /** Refuses what another stack, or nobody of ours, has made. Returns the steps that put our mark on. */
+  async #mayTouch(
+    type: AnyType,
+    inputs: Inputs,
+    observed: unknown,
+    how: "create" | "create anew" | "update" | "delete",
+    context: Context,
+  ): Promise<Step[]> {
+    const identity = type.identity(inputs);
+    const owner = type.owner
+      ? type.owner(observed, context.owner)
+      : await recordedOwner(this.#host(inputs.host), type.type, identity);
+    const mark = type.owner || owner === context.owner ? [] : claim(type.type, identity, context.owner);
+    if (owner === context.owner || how === "create anew") return mark;
+    if (owner === undefined && how !== "create") return mark;
+    const whose = owner === undefined ? "this stack did not make it" : `stack ${owner} made it`;
+    const out =
+      how === "create"
+        ? `Take it over with: pulumi import storagelab:${type.type} NAME ${identifier(type, inputs)} — or choose another name.`
+        : `Forget it here with: pulumi state delete URN — or change it from stack ${owner}.`;
+    throw new RefusedError(
+      `${named(type, inputs)} is there already and ${whose} (this is ${context.owner}). Nothing was touched. ${out}`,
+    );
+  }
+
+  #refuse(type: AnyType, inputs: Inputs, observed: unknown, context: Context): void {
+    const refusals = type.refusals?.(inputs, observed, inputs, context.owner) ?? [];
+    if (refusals.length > 0) throw new RefusedError(`${named(type, inputs)}: ${refusals.join("\n  ")}`);
+  }
+
+  /** What is there now, or undefined where the host can't be asked: said once a host, never taken for absence. */
+  async #ifReachable(type: AnyType, inputs: Inputs, context: Context): Promise<unknown> {
+    try {
+      return await type.observe(this.#host(inputs.host), inputs);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      if (!this.#toldUnreachable.has(inputs.host.name)) {
+        this.#toldUnreachable.add(inputs.host.name);
+        if (await isMachineStopped(inputs.host)) {
+          context.report(
+            "info",
+            `${inputs.host.name}: its virtual machine does not run yet; what will be on it is planned without looking`,
+          );
+        } else {
+          context.report(
+            "warning",
+            `${error.message}\n  What is on ${inputs.host.name} is planned without looking.`,
+          );
+        }
+      }
+      return undefined;
+    }
+  }
+
+  #options(type: AnyType, context: Context) {
+    return {
+      holder: context.owner,
+      onStep: (step: Step) => context.report("status", step.say),
+      ...(type.sideBySide ? { sideBySide: true } : {}),
+    };
+  }
+}
+
+const identifier = (type: AnyType, inputs: Inputs): string => `${inputs.host.name}/${type.identity(inputs)}`;
+
+const named = (type: AnyType, inputs: Inputs): string =>
+  `${inputs.host.name}: ${type.type.split(":").at(-1)} ${type.identity(inputs)}`;
+
+function unfinished(type: AnyType, inputs: Inputs, rest: readonly Step[]): Error {
+  const lines = rest.map((step) => `\n  ${stepLine(step)}`).join("");
+  return new Error(
+    `${named(type, inputs)} is not as declared after its plan was applied; still to do:${lines}`,
+  );
+}
+
+function reportDrift(
+  type: AnyType,
+  inputs: Inputs,
+  observed: unknown,
+  steps: readonly Step[],
+  context: Context,
+): void {
+  if (!type.exists(observed)) {
+    context.report("warning", `${named(type, inputs)} is gone from the host; it is made again`);
+    return;
+  }
+  const current = type.current(observed, inputs);
+  const values = differences(current, inputs).map(
+    ({ path }) => `${path} is ${show(at(current, path))}, declared ${show(at(inputs, path))}`,
+  );
+  const does = steps.map((step) => step.say).join(", ");
+  context.report("warning", `${named(type, inputs)}: ${[...values, `it is set right: ${does}`].join("; ")}`);
+}
+
+/** Does a change of this property need a new object? The schema says so, field by field. */
+function replaces(type: AnyType, path: string): boolean {
+  // Another way to the same host is no other host.
+  if (path === "host.name") return true;
+  const key = topLevel(path);
+  const shape = (type.inputs as unknown as z.ZodObject).shape as Record<string, z.ZodType | undefined>;
+  return shape[key]?.meta()?.change === "replace";
+}
+
+const related = (a: string, b: string): boolean => a === b || under(a, b) || under(b, a);
+const under = (a: string, b: string): boolean => a.startsWith(`${b}.`) || a.startsWith(`${b}[`);
+
+const issuePath = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (joined, key) => (typeof key === "number" ? `${joined}[${key}]` : join(joined, String(key))),
+    "",
+  );
+
+function sentence(issue: { message: string; path: readonly PropertyKey[] }, inputs: Plain): string {
+  const value = issue.path.reduce<unknown>((v, key) => (v as Plain | undefined)?.[key as string], inputs);
+  return value === undefined || typeof value === "object"
+    ? issue.message
+    : `${issue.message} (given: ${show(value)})`;
+}
+
+function at(value: unknown, path: string): unknown {
+  const keys = path.match(/[^.[\]"]+/g) ?? [];
+  return keys.reduce<unknown>((v, key) => (v as Plain | undefined)?.[key], value);
+}
+
+const show = (value: unknown): string =>
+  value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
