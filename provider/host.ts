@@ -44,6 +44,12 @@ export interface Questions {
   ask(argv: readonly string[]): Promise<Answer>;
 }
 
+/** What the lifecycle needs of a host. */
+export interface Connection extends Questions {
+  apply(steps: readonly Step[], options: ApplyOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
 export type ApplyOptions = {
   /** Who holds the host's lock while this runs: the stack's name, shown to whoever waits. */
   readonly holder: string;
@@ -71,7 +77,7 @@ type Plan = {
   reject: (e: unknown) => void;
 };
 
-export class Host implements Questions {
+export class Host implements Connection {
   readonly name: string;
   readonly address: HostAddress;
   #questions: Question[] = [];

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { explain, RefusedError, TransportError } from "./errors.ts";
-import { Host, type HostAddress } from "./host.ts";
+import { type Connection, Host, type HostAddress } from "./host.ts";
 import { claim, isMachineStopped, recordedOwner, release } from "./ownership.ts";
 import type { OnHost, ResourceType } from "./resource.ts";
 import { type Step, stepLine } from "./step.ts";
@@ -42,14 +42,19 @@ export type Diff = {
 };
 
 export class Lifecycle {
-  readonly #hosts = new Map<string, Host>();
+  readonly #hosts = new Map<string, Connection>();
+  readonly #connect: (address: HostAddress) => Connection;
   readonly #toldUnreachable = new Set<string>();
 
-  #host(address: HostAddress): Host {
+  constructor(connect = (address: HostAddress): Connection => new Host(address)) {
+    this.#connect = connect;
+  }
+
+  #host(address: HostAddress): Connection {
     const key = JSON.stringify(address);
     let host = this.#hosts.get(key);
     if (host === undefined) {
-      host = new Host(address);
+      host = this.#connect(address);
       this.#hosts.set(key, host);
     }
     return host;
@@ -279,7 +284,8 @@ function reportDrift(
     ({ path }) => `${path} is ${show(at(current, path))}, declared ${show(at(inputs, path))}`,
   );
   const does = steps.map((step) => step.say).join(", ");
-  context.report("warning", `${named(type, inputs)}: ${[...values, `it is set right: ${does}`].join("; ")}`);
+  const differs = values.length > 0 ? `: ${values.join("; ")}` : "";
+  context.report("warning", `${named(type, inputs)} is not as declared${differs}. To do: ${does}`);
 }
 
 /** Does a change of this property need a new object? The schema says so, field by field. */

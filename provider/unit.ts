@@ -33,9 +33,7 @@ export function unitSteps(unit: string, text: string, state: UnitState): Step[] 
   const same = state.text === text.trimEnd();
   return [
     ...(same ? [] : [{ say: `write ${unit}`, file, text }]),
-    ...(same && state.enabled
-      ? []
-      : [{ say: `let ${unit} run at boot`, argv: ["ln", "-sfn", file, link] }]),
+    ...(same && state.enabled ? [] : [{ say: `let ${unit} run at boot`, argv: ["ln", "-sfn", file, link] }]),
   ];
 }
 

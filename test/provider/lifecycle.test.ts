@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { z } from "zod";
+import { CommandError, ParseError, RefusedError, TransportError } from "../../provider/errors.ts";
+import {
+  type Answer,
+  type ApplyOptions,
+  type Connection,
+  hostAddress,
+  type Questions,
+} from "../../provider/host.ts";
+import { type Context, Lifecycle, Unfinished } from "../../provider/lifecycle.ts";
+import { expect, type ResourceType } from "../../provider/resource.ts";
+import { type Step, stepLine } from "../../provider/step.ts";
+
+/** A host with files alone: it knows cat, rm -f and the writing of files, and is strict about all else. */
+class FileHost implements Connection {
+  readonly name = "storage";
+  readonly files = new Map<string, string>();
+  readonly done: string[] = [];
+  /** Break the connection before the step with this number (counted over the host's life). */
+  breakAt = Number.POSITIVE_INFINITY;
+  reachable = true;
+
+  ask(argv: readonly string[]): Promise<Answer> {
+    if (!this.reachable) return Promise.reject(new TransportError(this.name, `${this.name} did not answer`));
+    const [program, path = ""] = argv;
+    if (program !== "cat" || argv.length !== 2)
+      return Promise.reject(new Error(`unknown: ${argv.join(" ")}`));
+    const text = this.files.get(path);
+    if (text !== undefined) return Promise.resolve({ argv, status: 0, stdout: text, stderr: "" });
+    return Promise.resolve({
+      argv,
+      status: 1,
+      stdout: "",
+      stderr: `cat: ${path}: No such file or directory\n`,
+    });
+  }
+
+  apply(steps: readonly Step[], options: ApplyOptions): Promise<void> {
+    for (const step of steps) {
+      if (this.done.length >= this.breakAt) {
+        return Promise.reject(new TransportError(this.name, `${this.name}: the connection broke`));
+      }
+      options.onStep?.(step);
+      this.done.push(stepLine(step));
+      if ("file" in step) this.files.set(step.file, step.text);
+      else if ("argv" in step && step.argv[0] === "rm") this.files.delete(step.argv.at(-1) ?? "");
+      else return Promise.reject(new CommandError(this.name, 127, `unknown: ${stepLine(step)}`));
+    }
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+const noteInputs = z.strictObject({
+  host: hostAddress,
+  path: z.string().startsWith("/").meta({ change: "replace" }),
+  text: z.string(),
+  keep: z.boolean().optional(),
+});
+type NoteInputs = z.infer<typeof noteInputs>;
+type NoteObserved = { text: string | undefined };
+
+/** A file with a text: the smallest resource type. */
+const note: ResourceType<NoteInputs, NoteObserved> = {
+  type: "test:Note",
+  inputs: noteInputs,
+  identity: (inputs) => inputs.path,
+  async observe(host: Questions, inputs): Promise<NoteObserved> {
+    const answer = await host.ask(["cat", inputs.path]);
+    if (answer.status !== 0 && answer.stderr.includes("No such file")) return { text: undefined };
+    return { text: expect(host, answer, inputs.path) };
+  },
+  exists: (observed) => observed.text !== undefined,
+  current: (observed, inputs) => (observed.text === undefined ? inputs : { ...inputs, text: observed.text }),
+  plan(desired, observed, inputs) {
+    if (desired?.text === observed.text) return [];
+    if (desired === undefined) return [{ say: "remove it", argv: ["rm", "-f", inputs.path] }];
+    return [{ say: "write it", file: inputs.path, text: desired.text }];
+  },
+  refusals: (desired) => (desired?.text === "forbidden" ? ["its text is forbidden: write another."] : []),
+  refusesReplace: (inputs) => (inputs.keep ? "keep is set: take it off first." : undefined),
+  rules: (inputs) =>
+    inputs.text.length > 20 ? [["text", `at most 20 characters, not ${inputs.text.length}`]] : [],
+  outputs: (inputs, observed) => ({ length: (observed?.text ?? inputs.text).length }),
+};
+
+const record = "/var/lib/storage-lab/owned/test%3ANote%20%2Fa";
+const inputs: NoteInputs = { host: { name: "storage", ssh: "storage" }, path: "/a", text: "one" };
+
+function lab() {
+  const host = new FileHost();
+  const said: string[] = [];
+  const context: Context = {
+    owner: "lab/one",
+    report: (severity, message) => said.push(`${severity}: ${message}`),
+  };
+  return { host, said, context, lifecycle: new Lifecycle(() => host) };
+}
+
+describe("create", () => {
+  test("marks whose it is before it makes it, and answers with what is there then", async () => {
+    const { host, lifecycle, context } = lab();
+    const made = await lifecycle.create(note, inputs, context);
+    assert.deepEqual(made, { id: "storage//a", outputs: { ...inputs, length: 3 } });
+    assert.deepEqual(host.done, [`write ${record}`, "write /a"]);
+    assert.equal(host.files.get(record), "lab/one\n");
+  });
+
+  test("a second one does nothing", async () => {
+    const { host, lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    await lifecycle.create(note, inputs, context);
+    assert.equal(host.done.length, 2);
+  });
+
+  test("interrupted before any step, it goes on where it stopped", async () => {
+    for (const breakAt of [0, 1]) {
+      const { host, lifecycle, context } = lab();
+      host.breakAt = breakAt;
+      await assert.rejects(lifecycle.create(note, inputs, context), Unfinished);
+      host.breakAt = Number.POSITIVE_INFINITY;
+      await lifecycle.create(note, inputs, context);
+      assert.deepEqual(
+        [...host.files],
+        [
+          [record, "lab/one\n"],
+          ["/a", "one"],
+        ],
+      );
+    }
+  });
+
+  test("what nobody of ours made is refused and left alone", async () => {
+    const { host, lifecycle, context } = lab();
+    host.files.set("/a", "somebody's");
+    await assert.rejects(lifecycle.create(note, inputs, context), {
+      name: "RefusedError",
+      message:
+        /^storage: Note \/a is there already and this stack did not make it \(this is lab\/one\)\. Nothing was touched\./,
+    });
+    assert.deepEqual(host.done, []);
+    await assert.rejects(lifecycle.previewCreate(note, inputs, context), RefusedError);
+  });
+
+  test("what another stack made is refused with its name", async () => {
+    const { lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    const other = { ...context, owner: "lab/two" };
+    await assert.rejects(
+      lifecycle.create(note, inputs, other),
+      /stack lab\/one made it \(this is lab\/two\)/,
+    );
+    await assert.rejects(lifecycle.update(note, { ...inputs, text: "two" }, other), RefusedError);
+    await assert.rejects(lifecycle.delete(note, inputs, other), RefusedError);
+  });
+
+  test("a plan that leaves something to do is an error that names it, and the object stays known", async () => {
+    const { lifecycle, context } = lab();
+    const stubborn = { ...note, plan: () => [{ say: "write it", file: "/b", text: "x" }] };
+    await assert.rejects(lifecycle.create(stubborn, inputs, context), (error: Unfinished) => {
+      assert.ok(error instanceof Unfinished);
+      assert.equal(error.id, "storage//a");
+      assert.match(
+        error.message,
+        /Note \/a is not as declared after its plan was applied; still to do:\n {2}write \/b/,
+      );
+      return true;
+    });
+  });
+
+  test("an error while observing is never taken for absence", async () => {
+    const { host, lifecycle, context } = lab();
+    const unreadable = { ...note, observe: () => Promise.reject(new ParseError("unknown line")) };
+    await assert.rejects(lifecycle.create(unreadable, inputs, context), ParseError);
+    host.reachable = false;
+    await assert.rejects(lifecycle.create(note, inputs, context), TransportError);
+    await assert.rejects(lifecycle.read(note, inputs), TransportError);
+    await assert.rejects(lifecycle.delete(note, inputs, context), TransportError);
+    assert.deepEqual(host.done, []);
+  });
+});
+
+describe("check", () => {
+  test("names the key, the rule and the value", () => {
+    const { lifecycle } = lab();
+    assert.deepEqual(lifecycle.check(note, { ...inputs, path: "a", extra: 1 }, []), [
+      ["path", 'Invalid string: must start with "/" (given: a)'],
+      ["", 'Unrecognized key: "extra"'],
+    ]);
+    assert.deepEqual(lifecycle.check(note, { ...inputs, text: "x".repeat(21) }, []), [
+      ["text", "at most 20 characters, not 21"],
+    ]);
+  });
+
+  test("what is not known yet passes", () => {
+    const { lifecycle } = lab();
+    assert.deepEqual(lifecycle.check(note, { host: inputs.host, path: "/a" }, ["text"]), []);
+  });
+});
+
+describe("diff", () => {
+  test("a changed field is an update, or a replace where the schema says so", async () => {
+    const { lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    assert.deepEqual(await lifecycle.diff(note, inputs, { ...inputs, text: "two" }, [], context), {
+      changes: [{ path: "text", kind: "update", replace: false }],
+      drifted: false,
+    });
+    const { changes } = await lifecycle.diff(note, inputs, { ...inputs, path: "/b" }, [], context);
+    assert.deepEqual(changes, [{ path: "path", kind: "update", replace: true }]);
+  });
+
+  test("another way to the same host is an update, another host a replace", async () => {
+    const { lifecycle, context } = lab();
+    const moved = { ...inputs, host: { name: "storage", ssh: "root@new" } };
+    assert.equal((await lifecycle.diff(note, inputs, moved, [], context)).changes[0]?.replace, false);
+    const other = { ...inputs, host: { name: "other", ssh: "storage" } };
+    assert.equal((await lifecycle.diff(note, inputs, other, [], context)).changes[0]?.replace, true);
+  });
+
+  test("what stands on an object that is being replaced is replaced too", async () => {
+    const { lifecycle, context } = lab();
+    const { text: _, ...rest } = inputs;
+    const diff = await lifecycle.diff(note, inputs, rest as NoteInputs, ["text"], context);
+    assert.deepEqual(diff.changes, [{ path: "text", kind: "update", replace: true }]);
+  });
+
+  test("a replace that would lose data is refused with both values and the way out", async () => {
+    const { lifecycle, context } = lab();
+    const kept = { ...inputs, keep: true };
+    await assert.rejects(lifecycle.diff(note, kept, { ...kept, path: "/b" }, [], context), {
+      message: "storage: Note /a can't be replaced (path: /a → /b). keep is set: take it off first.",
+    });
+  });
+
+  test("drift is found without a change in the stack file, with both values", async () => {
+    const { host, lifecycle, context, said } = lab();
+    await lifecycle.create(note, inputs, context);
+    assert.deepEqual(await lifecycle.diff(note, inputs, inputs, [], context), {
+      changes: [],
+      drifted: false,
+    });
+    host.files.set("/a", "by hand");
+    assert.equal((await lifecycle.diff(note, inputs, inputs, [], context)).drifted, true);
+    assert.match(
+      said.at(-1) ?? "",
+      /^warning: storage: Note \/a is not as declared: text is by hand, declared one\. To do: write it$/,
+    );
+    host.files.delete("/a");
+    assert.equal((await lifecycle.diff(note, inputs, inputs, [], context)).drifted, true);
+    assert.match(said.at(-1) ?? "", /is gone from the host; it is made again$/);
+    await lifecycle.update(note, inputs, context);
+    assert.equal(host.files.get("/a"), "one");
+  });
+
+  test("a host that can't be reached is said once, and the plan goes on by what is known", async () => {
+    const { host, lifecycle, context, said } = lab();
+    host.reachable = false;
+    for (const _ of [1, 2, 3]) {
+      assert.deepEqual(await lifecycle.diff(note, inputs, inputs, [], context), {
+        changes: [],
+        drifted: false,
+      });
+      assert.deepEqual(await lifecycle.previewCreate(note, inputs, context), { ...inputs, length: 3 });
+    }
+    assert.deepEqual(said, [
+      "warning: storage did not answer\n  What is on storage is planned without looking.",
+    ]);
+  });
+
+  test("what can be refused by reading is refused at preview", async () => {
+    const { lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    const bad = { ...inputs, text: "forbidden" };
+    await assert.rejects(lifecycle.diff(note, inputs, bad, [], context), /its text is forbidden/);
+    await assert.rejects(
+      lifecycle.previewCreate(note, { ...bad, path: "/c" }, context),
+      /its text is forbidden/,
+    );
+  });
+});
+
+describe("read", () => {
+  test("gives the real state, and nothing where the object is gone", async () => {
+    const { host, lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    host.files.set("/a", "by hand");
+    assert.deepEqual(await lifecycle.read(note, inputs), {
+      inputs: { ...inputs, text: "by hand" },
+      outputs: { ...inputs, text: "by hand", length: 7 },
+    });
+    host.files.delete("/a");
+    assert.equal(await lifecycle.read(note, inputs), undefined);
+  });
+});
+
+describe("delete", () => {
+  test("leaves nothing, its record neither; a second one does nothing", async () => {
+    const { host, lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    await lifecycle.delete(note, inputs, context);
+    assert.deepEqual([...host.files], []);
+    await lifecycle.delete(note, inputs, context);
+    assert.deepEqual([...host.files], []);
+  });
+
+  test("what is on a virtual machine that is stopped goes with it", async () => {
+    const { host, lifecycle, context, said } = lab();
+    host.reachable = false;
+    const guest = { ...inputs, host: { ...inputs.host, machine: ".lab/no-such-machine" } };
+    await lifecycle.delete(note, guest, context);
+    assert.match(said[0] ?? "", /its virtual machine is stopped/);
+  });
+});
