@@ -326,7 +326,7 @@ export function parseConfig(settings: Record<string, string>, stackName: string)
   const parsed = stack.safeParse(raw);
   const wrong: [string, string][] = parsed.success
     ? crossChecks(parsed.data)
-    : parsed.error.issues.map((issue) => [pathOf(issue), message(issue)]);
+    : parsed.error.issues.flatMap((issue) => problems(issue, []));
   if (wrong.length > 0 || !parsed.success) {
     const lines = wrong.map(([path, sentence]) => `  storage-lab:${path}: ${sentence}`);
     throw new RangeError(`Pulumi.${stackName}.yaml is not right; nothing was touched.\n${lines.join("\n")}`);
@@ -334,19 +334,24 @@ export function parseConfig(settings: Record<string, string>, stackName: string)
   return parsed.data;
 }
 
-/** The key path of what is wrong; for an unknown key its own. */
-function pathOf(issue: z.core.$ZodIssue): string {
-  const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
-  return [...issue.path, ...unknown].map(String).join(".");
-}
-
-function message(issue: z.core.$ZodIssue): string {
-  if (issue.code === "unrecognized_keys") {
-    const more = issue.keys.slice(1);
-    return `there is no such key${more.length > 0 ? ` (nor ${more.join(", ")})` : ""}`;
+/** An issue as [key path, sentence], one for each cause: a union's branch that fits best, a key that is wrong. */
+function problems(
+  issue: z.core.$ZodIssue,
+  above: readonly PropertyKey[],
+): [path: string, sentence: string][] {
+  const path = [...above, ...issue.path];
+  const at = (...more: string[]): string => [...path, ...more].map(String).join(".");
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => [at(key), "there is no such key"]);
+  if (issue.code === "invalid_key") return [[at(), issue.issues[0]?.message ?? issue.message]];
+  if (issue.code === "invalid_union" && issue.message === "Invalid input") {
+    const other = (branch: z.core.$ZodIssue[]): boolean =>
+      branch.some(({ code, path: inside }) => code === "invalid_type" && inside.length === 0);
+    const best = issue.errors.find((branch) => !other(branch)) ?? [];
+    if (best.length > 0) return best.flatMap((inner) => problems(inner, path));
   }
-  if (issue.code === "invalid_type" && issue.input === undefined) return `missing (${issue.expected})`;
-  return issue.message;
+  if (issue.code === "invalid_type" && issue.input === undefined)
+    return [[at(), `missing (${issue.expected})`]];
+  return [[at(), issue.message]];
 }
 
 function jsonOr(text: string): unknown {
