@@ -6,6 +6,7 @@ import { z } from "zod";
 import { CommandError, TransportError } from "./errors.ts";
 import { commandLine, type Frame, Frames, heredoc, quote, whole } from "./shell.ts";
 import { plansScript, type Step, stepLine } from "./step.ts";
+import { clockEnd, clockStart, roundTrip } from "./trace.ts";
 
 /**
  * The one boundary between this project and a host: OpenSSH, or a shell on this machine.
@@ -156,9 +157,16 @@ export class Host implements Connection {
     const batch = this.#questions.splice(0);
     this.#asking += 1;
     const frames = new Frames();
-    const body = batch.map((q, n) => frames.around(`${n}`, `${commandLine(q.argv)} </dev/null`));
-    const result = await this.#shell(scriptDeadline, undefined, whole([preamble, ...body].join("\n")));
+    const body = [
+      preamble,
+      clockStart,
+      ...batch.map((q, n) => frames.around(`${n}`, `${commandLine(q.argv)} </dev/null`)),
+      frames.around("clock", clockEnd),
+    ];
+    const traced = roundTrip({ host: this.name, kind: "ask", commands: batch.length });
+    const result = await this.#shell(scriptDeadline, undefined, whole(body.join("\n")));
     const answers = frames.parse(result.stdout, result.stderr);
+    traced(answers.get("clock")?.stdout ?? "");
     for (const [index, question] of batch.entries()) {
       const answer = answers.get(`${index}`);
       if (answer === undefined)
@@ -183,13 +191,20 @@ export class Host implements Connection {
     const lock = locked ? lockScript(plans[0]?.options.holder ?? "storage-lab") : "true";
     const body = [
       preamble,
+      clockStart,
       frames.around("lock", lock),
       "[ $s -eq 0 ] || return 0",
       plansScript(
         frames,
         plans.map((plan) => plan.steps),
       ),
+      frames.around("clock", clockEnd),
     ];
+    const traced = roundTrip({
+      host: this.name,
+      kind: "apply",
+      commands: plans.flatMap((plan) => plan.steps).length,
+    });
     const child = this.#shell(scriptDeadline, undefined, whole(body.join("\n")));
     for await (const line of child) {
       const closed = frames.closed(String(line).trimEnd());
@@ -197,6 +212,7 @@ export class Host implements Connection {
     }
     const result = await child;
     const answers = frames.parse(result.stdout, result.stderr);
+    traced(answers.get("clock")?.stdout ?? "");
     const gotLock = answers.get("lock");
     const broken = this.#unreachable(frames.outside(result.stderr), result.shortMessage);
     for (const [number, plan] of plans.entries()) {

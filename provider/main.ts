@@ -234,6 +234,10 @@ function connectEngine(address: string): void {
   if (address) engine ??= new engineGrpc.EngineClient(address, grpc.credentials.createInsecure());
 }
 
+// An engine that is killed takes no leave. Its orphan must not work on: another run may have begun.
+const engineProcess = process.ppid;
+setInterval(() => process.ppid === engineProcess || process.exit(1), 500).unref();
+
 const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 const server = new grpc.Server(unlimited);
 server.addService(
