@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { ParseError } from "../../errors.ts";
+import { readFiles } from "../../files.ts";
+import { hostAddress, type Questions } from "../../host.ts";
+import type { ResourceType } from "../../resource.ts";
+import type { Step } from "../../step.ts";
+import { iqnProblem } from "../lio/iqn.ts";
+import { type KernelSession, observeSessions, sessionText } from "./sessions.ts";
+
+/**
+ * The host's name as an iSCSI initiator: /etc/iscsi/initiatorname.iscsi. See iscsid(8).
+ * What stood there before is kept beside, and put back when this is deleted.
+ */
+export const initiatorInputs = z.strictObject({
+  host: hostAddress.meta({ change: "replace" }),
+  name: z
+    .string()
+    .describe("The initiator's name: iqn.2026-09.com.example.lab:initiator. Two hosts never share one."),
+});
+export type InitiatorInputs = z.infer<typeof initiatorInputs>;
+
+type InitiatorObserved = {
+  /** The file as it is; `name` is undefined where there is no file. */
+  text: string | undefined;
+  name: string | undefined;
+  /** What stood there before. */
+  before: string | undefined;
+  sessions: KernelSession[];
+};
+
+const file = "/etc/iscsi/initiatorname.iscsi";
+const kept = `${file}.before-storage-lab`;
+const mark = "# Written by storage-lab.";
+
+/** Reads initiatorname.iscsi. */
+export function parseInitiatorName(text: string): string | undefined {
+  let name: string | undefined;
+  for (const line of text.split("\n")) {
+    if (/^\s*(#|$)/.test(line) || /^GenerateName=/.test(line)) continue;
+    const value = /^InitiatorName=(\S+)\s*$/.exec(line)?.[1];
+    // InitiatorAlias is known, and nothing of ours.
+    if (value !== undefined) name = value;
+    else if (!line.startsWith("InitiatorAlias="))
+      throw new ParseError(`${file}: not of the known form: ${line}`);
+  }
+  return name;
+}
+
+async function observe(host: Questions): Promise<InitiatorObserved> {
+  const [files, sessions] = await Promise.all([readFiles(host, [file, kept]), observeSessions(host)]);
+  const text = files.get(file);
+  return {
+    text,
+    name: text === undefined ? undefined : parseInitiatorName(text),
+    before: files.get(kept),
+    sessions,
+  };
+}
+
+const isOurs = ({ text }: InitiatorObserved): boolean => text?.startsWith(mark) ?? false;
+/** iscsid reads the name when it starts; where it does not run, it will start when it is needed. */
+const restart: Step = {
+  say: "let iscsid take the name",
+  argv: ["systemctl", "try-restart", "iscsid.service"],
+};
+
+function plan(desired: InitiatorInputs | undefined, observed: InitiatorObserved): Step[] {
+  const { text, name, before } = observed;
+  if (desired === undefined) {
+    if (!isOurs(observed)) return [];
+    if (before === undefined)
+      return [{ say: "remove the initiator's name", argv: ["rm", "-f", file] }, restart];
+    return [{ say: "put the initiator's former name back", argv: ["mv", "-f", kept, file] }, restart];
+  }
+  if (isOurs(observed) && name === desired.name) return [];
+  const keep =
+    text === undefined || isOurs(observed)
+      ? []
+      : [{ say: "keep the former name", file: kept, text, mode: "600" }];
+  const written = `${mark}\nInitiatorName=${desired.name}\n`;
+  const write = { say: `name this initiator ${desired.name}`, file, text: written, mode: "600" };
+  return [...keep, write, ...(name === desired.name ? [] : [restart])];
+}
+
+function refusals(
+  desired: InitiatorInputs | undefined,
+  observed: InitiatorObserved,
+  { host }: InitiatorInputs,
+): string[] {
+  const { sessions, name } = observed;
+  const changes = desired === undefined ? isOurs(observed) : desired.name !== name;
+  if (!changes || sessions.length === 0) return [];
+  return [
+    `the initiator's name on ${host.name} can't change from ${name ?? "none"} to ${desired?.name ?? "the former one"} ` +
+      `while it is logged in to ${sessions.map(sessionText).join(", ")}: log out first`,
+  ];
+}
+
+export const initiator: ResourceType<InitiatorInputs, InitiatorObserved> = {
+  type: "iscsi:Initiator",
+  inputs: initiatorInputs,
+  identity: () => "initiator",
+  observe,
+  exists: isOurs,
+  current: ({ name }, inputs) => ({ ...inputs, name: name ?? inputs.name }),
+  plan,
+  refusals,
+  rules({ name }) {
+    const problem = iqnProblem(name);
+    return problem === undefined ? [] : [["name", problem]];
+  },
+  outputs: ({ name }) => ({ name }),
+};

@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { CommandError, ParseError } from "../../errors.ts";
+import { readFiles } from "../../files.ts";
+import { hostAddress, type Questions } from "../../host.ts";
+import { expect, type ResourceType } from "../../resource.ts";
+import type { Step } from "../../step.ts";
+import { networkUnit, removeUnitSteps, type UnitState, unitFiles, unitState, unitSteps } from "../../unit.ts";
+import { deviceProblem } from "./address.ts";
+
+/**
+ * An RDMA link: soft-RoCE (rxe) made over an Ethernet interface, now and at boot; RoCE and InfiniBand hardware is
+ * only looked for. See rdma-link(8), rdma-resource(8), ibv_devinfo(1).
+ */
+export const rdmaLinkInputs = z.strictObject({
+  host: hostAddress.meta({ change: "replace" }),
+  name: z.string().meta({ change: "replace" }).describe("The RDMA device: rxe0, mlx5_0."),
+  kind: z
+    .enum(["rxe", "roce", "ipoib"])
+    .meta({ change: "replace" })
+    .describe("rxe = soft-RoCE, made by this; roce and ipoib = hardware, which has to be there."),
+  device: z.string().meta({ change: "replace" }).describe("The network interface that it belongs to: eth1."),
+});
+export type RdmaLinkInputs = z.infer<typeof rdmaLinkInputs>;
+
+type RdmaLinkObserved = {
+  /** Every RDMA device of the host and its network device, for messages. */
+  links: Map<string, { state: string; device: string | undefined }>;
+  link: { state: string; device: string | undefined } | undefined;
+  /** As ibv_devinfo reports it; undefined where that program is missing. */
+  activeMtu: number | undefined;
+  gids: string[];
+  /** Connections and listeners over this link: who, from where, to where. */
+  users: string[];
+  module: string | undefined;
+  unit: UnitState;
+};
+
+const links = z.array(
+  z.looseObject({ ifname: z.string(), port: z.number(), state: z.string(), netdev: z.string().optional() }),
+);
+const identifiers = z.array(
+  z.looseObject({
+    ifname: z.string(),
+    state: z.string(),
+    comm: z.string().optional(),
+    "src-addr": z.string().optional(),
+    "dst-addr": z.string().optional(),
+  }),
+);
+
+/** Reads `rdma -j link`. A device's first port stands for it. */
+export function parseLinks(stdout: string): RdmaLinkObserved["links"] {
+  const found: RdmaLinkObserved["links"] = new Map();
+  for (const { ifname, port, state, netdev } of parse(links, stdout, "rdma -j link")) {
+    if (port === 1) found.set(ifname, { state, device: netdev });
+  }
+  return found;
+}
+
+export type CmId = { link: string; state: string; program: string; from: string; to: string };
+
+/** Reads `rdma -j resource show cm_id`: connections and listeners, with address and port at either end. */
+export function parseCmIds(stdout: string): CmId[] {
+  return parse(identifiers, stdout, "rdma -j resource show cm_id").map((id) => ({
+    link: id.ifname,
+    state: id.state,
+    program: id.comm ?? "a program",
+    from: id["src-addr"] ?? "?",
+    to: id["dst-addr"] ?? "?",
+  }));
+}
+
+/** Who is connected over this link, or waits for connections there, in words. */
+const users = (ids: readonly CmId[], name: string): string[] =>
+  ids
+    .filter(({ link }) => link === name)
+    .map(({ state, program, from, to }) =>
+      state === "LISTEN" ? `${program} (listens on ${from})` : `${program} (${from} to ${to})`,
+    );
+
+function parse<T>(schema: z.ZodType<T>, stdout: string, what: string): T {
+  let value: unknown;
+  try {
+    // With nothing to list, versions print an empty list or nothing at all.
+    value = JSON.parse(stdout.trim() || "[]");
+  } catch (cause) {
+    throw new ParseError(`${what}: not JSON: ${stdout.slice(0, 200)}`, { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new ParseError(`${what}: not of the known form: ${stdout.slice(0, 200)}`);
+  return parsed.data;
+}
+
+/** Reads `ibv_devinfo -v -d NAME`. */
+export function parseDevinfo(stdout: string): { activeMtu: number | undefined; gids: string[] } {
+  const mtu = /^\s*active_mtu:\s+(\d+) \(\d\)$/m.exec(stdout)?.[1];
+  const gids = [...stdout.matchAll(/^\s*GID\[\s*\d+\]:\s+([0-9a-f:.]+)/gm)].map((match) => match[1] ?? "");
+  return { activeMtu: mtu === undefined ? undefined : Number(mtu), gids };
+}
+
+const unitName = (name: string): string => `storage-lab-rdma-link-${name}.service`;
+const modulesFile = (name: string): string => `/etc/modules-load.d/storage-lab-rdma-link-${name}.conf`;
+const modulesText = "# Written by storage-lab: soft-RoCE.\nrdma_rxe";
+
+async function observe(host: Questions, { name }: RdmaLinkInputs): Promise<RdmaLinkObserved> {
+  const [link, ids, info, files] = await Promise.all([
+    host.ask(["rdma", "-j", "link"]),
+    host.ask(["rdma", "-j", "resource", "show", "cm_id"]),
+    host.ask(["ibv_devinfo", "-v", "-d", name]),
+    readFiles(host, [modulesFile(name), ...unitFiles(unitName(name))]),
+  ]);
+  if (link.status === 127) {
+    const message = `${host.name} has no rdma(8): apt-get install iproute2 rdma-core, or dnf install iproute rdma-core`;
+    throw new CommandError(host.name, 127, message);
+  }
+  const found = parseLinks(expect(host, link, "the RDMA links"));
+  const there = found.get(name);
+  return {
+    links: found,
+    link: there,
+    ...(there !== undefined && info.status !== 127
+      ? parseDevinfo(expect(host, info, `the RDMA device ${name}`))
+      : { activeMtu: undefined, gids: [] }),
+    users: users(parseCmIds(expect(host, ids, "the RDMA connections")), name),
+    module: files.get(modulesFile(name)),
+    unit: unitState(files, unitName(name)),
+  };
+}
+
+function plan(
+  desired: RdmaLinkInputs | undefined,
+  observed: RdmaLinkObserved,
+  { name, kind }: RdmaLinkInputs,
+): Step[] {
+  if (kind !== "rxe") return [];
+  if (desired === undefined) {
+    return [
+      ...(observed.link === undefined
+        ? []
+        : [{ say: `remove RDMA link ${name}`, argv: ["rdma", "link", "delete", name] }]),
+      ...(observed.module === undefined
+        ? []
+        : [{ say: `remove ${modulesFile(name)}`, argv: ["rm", "-f", modulesFile(name)] }]),
+      ...removeUnitSteps(unitName(name), observed.unit),
+    ];
+  }
+  const { device } = desired;
+  const steps: Step[] = [];
+  if (observed.link === undefined) {
+    steps.push(
+      { say: "load soft-RoCE", argv: ["modprobe", "rdma_rxe"] },
+      {
+        say: `make RDMA link ${name} over ${device}`,
+        argv: ["rdma", "link", "add", name, "type", "rxe", "netdev", device],
+      },
+    );
+  }
+  if (observed.module !== modulesText) {
+    steps.push({ say: "let soft-RoCE load at boot", file: modulesFile(name), text: `${modulesText}\n` });
+  }
+  const unit = networkUnit({
+    description: `storage-lab: RDMA link ${name} over ${device}`,
+    device,
+    after: `storage-lab-interface-${device}.service`,
+    commands: [
+      `/bin/sh -c '[ -e /sys/class/infiniband/${name} ] || exec rdma link add ${name} type rxe netdev ${device}'`,
+    ],
+  });
+  return [...steps, ...unitSteps(unitName(name), unit, observed.unit)];
+}
+
+function refusals(
+  desired: RdmaLinkInputs | undefined,
+  observed: RdmaLinkObserved,
+  { host, name, kind }: RdmaLinkInputs,
+): string[] {
+  const { link, users } = observed;
+  if (desired === undefined) {
+    if (kind !== "rxe" || link === undefined || users.length === 0) return [];
+    return [
+      `RDMA link ${name} on ${host.name} is in use by ${users.join(" and ")}: log those sessions out or remove those portals first`,
+    ];
+  }
+  if (link === undefined) {
+    if (kind === "rxe") return [];
+    const there = [...observed.links].map(([link, { device }]) => (device ? `${link} (${device})` : link));
+    return [`${host.name} has no RDMA device ${name}; it has ${there.join(", ") || "none"}`];
+  }
+  if (link.device === undefined || link.device === desired.device) return [];
+  return [
+    `RDMA link ${name} on ${host.name} is over ${link.device}, not ${desired.device}: ` +
+      `take another name, or remove it first: rdma link delete ${name}`,
+  ];
+}
+
+function rules({ name, device }: RdmaLinkInputs): [string, string][] {
+  const problem = deviceProblem(device);
+  return [
+    ...(problem === undefined ? [] : [["device", problem] as [string, string]]),
+    ...(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(name)
+      ? []
+      : [
+          [
+            "name",
+            `${JSON.stringify(name)} is no name of an RDMA device: a letter, then letters, digits, "_" or "-"`,
+          ] as [string, string],
+        ]),
+  ];
+}
+
+export const rdmaLink: ResourceType<RdmaLinkInputs, RdmaLinkObserved> = {
+  type: "net:RdmaLink",
+  inputs: rdmaLinkInputs,
+  identity: ({ name }) => name,
+  observe,
+  exists: ({ link }) => link !== undefined,
+  current: ({ link }, inputs) => ({ ...inputs, device: link?.device ?? inputs.device }),
+  plan,
+  refusals,
+  rules,
+  outputs: ({ name, device }, observed) => ({
+    name,
+    device,
+    ...(observed?.link === undefined
+      ? {}
+      : { state: observed.link.state, activeMtu: observed.activeMtu, gids: observed.gids }),
+  }),
+};
