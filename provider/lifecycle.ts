@@ -100,7 +100,7 @@ export class Lifecycle {
     if (unknowns.length > 0) return { changes, drifted: false };
     const observed = await this.#ifReachable(type, after, context);
     if (observed === undefined) return { changes, drifted: false };
-    this.#refuse(type, after, observed, context);
+    this.#refuse(type, after, observed, context, after);
     const steps: Step[] = type.plan(after, observed, after, context.owner);
     if (steps.length > 0 && changes.length === 0) reportDrift(type, after, observed, steps, context);
     return { changes, drifted: steps.length > 0 && changes.length === 0 };
@@ -111,7 +111,7 @@ export class Lifecycle {
     const observed = await this.#ifReachable(type, inputs, context);
     if (observed !== undefined) {
       if (type.exists(observed)) await this.#mayTouch(type, inputs, observed, "create", context);
-      this.#refuse(type, inputs, observed, context);
+      this.#refuse(type, inputs, observed, context, inputs);
     }
     return { ...inputs, ...type.outputs(inputs, undefined) };
   }
@@ -151,6 +151,7 @@ export class Lifecycle {
       return;
     }
     if (type.exists(observed)) await this.#mayTouch(type, inputs, observed, "delete", context);
+    this.#refuse(type, inputs, observed, context);
     const steps = type.plan(undefined, observed, inputs, context.owner);
     await host.apply(
       [...steps, ...(type.owner ? [] : release(type.type, type.identity(inputs)))],
@@ -176,7 +177,7 @@ export class Lifecycle {
       type.exists(observed) ? how : "create anew",
       context,
     );
-    this.#refuse(type, inputs, observed, context);
+    this.#refuse(type, inputs, observed, context, inputs);
     const steps: Step[] = type.plan(inputs, observed, inputs, context.owner);
     try {
       await host.apply([...mark, ...steps], this.#options(type, context));
@@ -218,8 +219,8 @@ export class Lifecycle {
     );
   }
 
-  #refuse(type: AnyType, inputs: Inputs, observed: unknown, context: Context): void {
-    const refusals = type.refusals?.(inputs, observed, inputs, context.owner) ?? [];
+  #refuse(type: AnyType, inputs: Inputs, observed: unknown, context: Context, desired?: Inputs): void {
+    const refusals = type.refusals?.(desired, observed, inputs, context.owner) ?? [];
     if (refusals.length > 0) throw new RefusedError(`${named(type, inputs)}: ${refusals.join("\n  ")}`);
   }
 

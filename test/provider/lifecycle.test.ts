@@ -82,7 +82,10 @@ const note: ResourceType<NoteInputs, NoteObserved> = {
     if (desired === undefined) return [{ say: "remove it", argv: ["rm", "-f", inputs.path] }];
     return [{ say: "write it", file: inputs.path, text: desired.text }];
   },
-  refusals: (desired) => (desired?.text === "forbidden" ? ["its text is forbidden: write another."] : []),
+  refusals(desired, observed) {
+    if (desired === undefined) return observed.text === "in use" ? ["it is in use: free it first."] : [];
+    return desired.text === "forbidden" ? ["its text is forbidden: write another."] : [];
+  },
   refusesReplace: (inputs) => (inputs.keep ? "keep is set: take it off first." : undefined),
   rules: (inputs) =>
     inputs.text.length > 20 ? [["text", `at most 20 characters, not ${inputs.text.length}`]] : [],
@@ -307,6 +310,16 @@ describe("delete", () => {
     assert.deepEqual([...host.files], []);
     await lifecycle.delete(note, inputs, context);
     assert.deepEqual([...host.files], []);
+  });
+
+  test("what can't go now is refused with the reason, and stays", async () => {
+    const { host, lifecycle, context } = lab();
+    const used = { ...inputs, text: "in use" };
+    await lifecycle.create(note, used, context);
+    await assert.rejects(lifecycle.delete(note, used, context), {
+      message: "storage: Note /a: it is in use: free it first.",
+    });
+    assert.equal(host.files.get("/a"), "in use");
   });
 
   test("what is on a virtual machine that is stopped goes with it", async () => {
