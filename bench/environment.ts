@@ -14,7 +14,7 @@ export const arcstats = ["cat", "/proc/spl/kstat/zfs/arcstats"];
 const volumeProperties =
   "volsize,volblocksize,compression,compressratio,checksum,sync,logbias,primarycache,secondarycache,dedup,encryption,copies,refreservation,used,logicalused";
 
-const packageVersion = (name: string) => [
+export const packageVersion = (name: string) => [
   ...[
     "sh",
     "-c",

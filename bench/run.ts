@@ -11,7 +11,7 @@ import { duration, live, runSeconds, type Say } from "./progress.ts";
 import { readReference } from "./reference.ts";
 import type { Direction, Path, Request } from "./request.ts";
 import { type PathState, type Result, type Run, result } from "./result.ts";
-import { summary } from "./summary.ts";
+import { size as sizeInWords, summary } from "./summary.ts";
 import { type BenchHost, stopLeftovers, stopUnits } from "./unit.ts";
 
 /** The benchmark from start to end: both hosts read back, the test file written, each run, the result. */
@@ -131,7 +131,7 @@ async function prefillOnce(bench: Bench, { initiator, say }: Surroundings): Prom
   const { size, directions } = request.workload;
   const measuring = request.paths.length * directions.length * runSeconds(request.workload);
   say(
-    `${request.paths.length * directions.length} runs of ${request.workload.runtime} s, about ${duration(measuring)} in all; first the test file of ${size} bytes is written, unless it is there`,
+    `${request.paths.length * directions.length} runs of ${request.workload.runtime} s, about ${duration(measuring)} in all; first the test file of ${sizeInWords(size)} is written, unless it is there`,
   );
   const failures: unknown[] = [];
   for (const path of request.paths) {

@@ -16,7 +16,14 @@ export function figure(value: number): string {
   return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 const percent = (value: number): string => `${value.toFixed(0)} %`;
-const gibibytes = (bytes: number): string => `${figure(bytes / 2 ** 30)} GiB`;
+
+/** In the binary unit that leaves a figure of at least one. */
+export function size(bytes: number): string {
+  const [power, unit] = bytes >= 2 ** 30 ? [30, "GiB"] : bytes >= 2 ** 20 ? [20, "MiB"] : [10, "KiB"];
+  const value = bytes / 2 ** power;
+  return `${Number.isInteger(value) ? value.toLocaleString("en-US") : figure(value)} ${unit}`;
+}
+
 const name = (run: { protocol: Protocol; direction: Direction }): string =>
   `${protocolNames[run.protocol]} ${run.direction}`;
 
@@ -75,8 +82,6 @@ function poolTable({ runs }: Result): Table {
 
 /** Everything that has to be known before a figure is believed. */
 function notes({ runs, virtual, workload, environment }: Result): string[] {
-  const size = gibibytes(workload.size);
-  const arcMaximum = gibibytes(environment.arcMaximum);
   const served = valid(runs).filter(({ direction }) => direction === "read");
   return [
     ...(virtual ? [`**${virtualNote}**`] : []),
@@ -85,7 +90,7 @@ function notes({ runs, virtual, workload, environment }: Result): string[] {
     ...valid(runs).flatMap((run) =>
       run.aboveLink ? [`${name(run)} is above what the link carries: a cache served it, not the path.`] : [],
     ),
-    `direct=1 goes round the initiator's page cache. The storage host's ARC stays on (at most ${arcMaximum}; the test file has ${size}), so reads come mostly from ARC, not from disks:`,
+    `direct=1 goes round the initiator's page cache. The storage host's ARC stays on (at most ${size(environment.arcMaximum)}; the test file has ${size(workload.size)}), so reads come mostly from ARC, not from disks:`,
     ...served.map((run) => {
       const fromDisks = Math.min(100, (run.pool.read / run.bandwidth) * 100);
       return `${name(run)}: the pool read ${figure(run.pool.read)} MB/s from its vdevs for ${figure(run.bandwidth)} MB/s to the initiator (${fromDisks.toFixed(0)} %).`;
@@ -101,7 +106,7 @@ function hostRow(host: HostState): string[] {
   return [
     host.name,
     `${host.cpus} × ${host.cpuModel}`,
-    gibibytes(host.memory),
+    size(host.memory),
     [`kernel ${host.kernel}`, ...Object.entries(host.versions).map((pair) => pair.join(" "))].join(", "),
     `${link.interface}, MTU ${link.mtu}, ${speed}`,
     rdma,
@@ -113,11 +118,13 @@ export function summary(found: Result): string {
   const { properties } = environment.volume;
   return [
     `# Benchmark of stack ${found.stack}, ${found.started.slice(0, 16).replace("T", " ")} UTC`,
-    `Workload ${workload.name}: ${workload.blockSize / 1024} KiB blocks, depth ${workload.depth}, direct, file of ${gibibytes(workload.size)}, ${workload.runtime} s a run. ${found.runs.length} runs, ${Math.round(found.seconds)} s in all. Beside our figures: ${reference.title} (${reference.name}), as published.`,
+    `Workload ${workload.name}: ${size(workload.blockSize)} blocks, depth ${workload.depth}, direct, file of ${size(workload.size)}, ${workload.runtime} s a run. ${found.runs.length} runs, ${Math.round(found.seconds)} s in all. Beside our figures: ${reference.title} (${reference.name}), as published.`,
     "## Figures",
     markdownTable(figuresTable(found)),
     "MB/s = 10^6 bytes a second; clat = completion latency.",
-    ...notes(found).map((note) => `- ${note}`),
+    notes(found)
+      .map((note) => `- ${note}`)
+      .join("\n"),
     "## Where the CPU time went",
     markdownTable(coresTable(found)),
     "## ARC and pool during the runs",
@@ -126,10 +133,12 @@ export function summary(found: Result): string {
     "## What was measured on what",
     markdownTable({
       head: ["host", "CPUs", "memory", "versions", "interface", "RDMA"],
+      words: true,
       rows: [hostRow(environment.storage), hostRow(environment.initiator)],
     }),
     markdownTable({
       head: ["path", "portal", "device", "session", "transport"],
+      words: true,
       rows: environment.paths.map((path) => [
         protocolNames[path.protocol],
         ...[path.portal, `${path.device} (${path.block})`, path.session, path.transport],

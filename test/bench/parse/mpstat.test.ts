@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { beginsSample, liveCore, parseMpstat, sysstatVersion } from "../../../bench/parse/mpstat.ts";
+import { ParseError, RefusedError } from "../../../provider/errors.ts";
+import { recorded } from "../../recorded.ts";
+
+const names = { "mpstat--json--12.7.5": [3, 1], "mpstat--json-two-cpus--12.6.1": [2, 2] } as const;
+
+for (const [name, [samples, cores]] of Object.entries(names)) {
+  test(name, () => {
+    const parsed = parseMpstat(recorded(name));
+    assert.equal(parsed.length, samples);
+    for (const sample of parsed) {
+      assert.equal(sample.cores.length, cores);
+      for (const { busy, system, softirq } of sample.cores) {
+        assert.ok(busy >= 0 && busy <= 100 && system + softirq <= busy + 0.1);
+      }
+    }
+  });
+}
+
+test("waiting for I/O is not busy", () => {
+  const row =
+    '"usr": 1, "nice": 0, "sys": 2, "iowait": 60, "irq": 0, "soft": 3, "steal": 0, "guest": 0, "gnice": 0';
+  assert.deepEqual(liveCore(`  {"cpu": "7", ${row}, "idle": 34},`), {
+    core: 7,
+    busy: 6,
+    system: 2,
+    softirq: 3,
+  });
+});
+
+test("the lines of a report under way", () => {
+  const lines = recorded("mpstat--json-two-cpus--12.6.1").split("\n");
+  assert.equal(lines.filter(beginsSample).length, 2);
+  assert.deepEqual(
+    lines.flatMap((line) => liveCore(line)?.core ?? []),
+    [0, 1, 0, 1],
+  );
+});
+
+test("what was cut off is an error that quotes its end", () => {
+  const text = recorded("mpstat--json--12.7.5").slice(0, 900);
+  assert.throws(
+    () => parseMpstat(text),
+    (error) => error instanceof ParseError && /not whole JSON/.test(error.message),
+  );
+  assert.throws(() => parseMpstat('{"sysstat": {}}'), /not of the form/);
+});
+
+test("a sample without the row for all CPUs is an error", () => {
+  const text = recorded("mpstat--json--12.7.5").replaceAll('"cpu": "all"', '"cpu": "1"');
+  assert.throws(() => parseMpstat(text), /no row for all CPUs/);
+});
+
+test("versions whose JSON is broken are refused", () => {
+  assert.equal(sysstatVersion(recorded("mpstat--version--12.7.5"), "storage"), "12.7.5");
+  assert.equal(sysstatVersion(recorded("mpstat--version--12.6.1"), "storage"), "12.6.1");
+  for (const old of ["11.6.0", "12.1.7"]) {
+    assert.throws(
+      () => sysstatVersion(`sysstat version ${old}\n`, "storage"),
+      (error) =>
+        error instanceof RefusedError &&
+        /storage: sysstat version .* needs 12.2 or newer/.test(error.message),
+    );
+  }
+  assert.throws(() => sysstatVersion("busybox", "storage"), ParseError);
+});
