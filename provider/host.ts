@@ -157,18 +157,20 @@ export class Host implements Connection {
     const batch = this.#questions.splice(0);
     this.#asking += 1;
     const frames = new Frames();
+    // What several ask is asked once: objects of one kind read the same tables.
+    const lines = [...new Set(batch.map((question) => commandLine(question.argv)))];
     const body = [
       preamble,
       clockStart,
-      ...batch.map((q, n) => frames.around(`${n}`, `${commandLine(q.argv)} </dev/null`)),
+      ...lines.map((line, n) => frames.around(`${n}`, `${line} </dev/null`)),
       frames.around("clock", clockEnd),
     ];
-    const traced = roundTrip({ host: this.name, kind: "ask", commands: batch.length });
+    const traced = roundTrip({ host: this.name, kind: "ask", commands: lines.length });
     const result = await this.#shell(scriptDeadline, undefined, whole(body.join("\n")));
     const answers = frames.parse(result.stdout, result.stderr);
     traced(answers.get("clock")?.stdout ?? "");
-    for (const [index, question] of batch.entries()) {
-      const answer = answers.get(`${index}`);
+    for (const question of batch) {
+      const answer = answers.get(`${lines.indexOf(commandLine(question.argv))}`);
       if (answer === undefined)
         question.reject(this.#unreachable(frames.outside(result.stderr), result.shortMessage));
       else question.resolve({ argv: question.argv, ...answer });

@@ -19,6 +19,11 @@ export type Run = {
   readonly accept?: readonly number[];
   /** How to take this back when a later step of the same plan fails. */
   readonly undo?: readonly string[];
+  /**
+   * Run after all plans of the round trip, once for all of them that have this very step: what saves the state of
+   * a whole host. Steps after it in its plan do not wait for it.
+   */
+  readonly onceAtEnd?: true;
 };
 
 /** Write a regular file whole (beside it, then renamed), its folder made first. */
@@ -96,21 +101,45 @@ export function stepLine(step: Step): string {
  * The frame of step n of plan p is labelled `p.n`.
  */
 export function plansScript(frames: Frames, plans: readonly (readonly Step[])[]): string {
-  return plans
-    .map((steps, plan) => {
-      const lines = ["failed=0"];
-      for (const [index, step] of steps.entries()) {
-        lines.push("if [ $failed -eq 0 ]; then", frames.around(`${plan}.${index}`, stepScript(step)));
-        lines.push(`if [ $s -eq 0 ]; then done=${index}; else failed=1; fi; fi`);
+  const atEnd = new Map<string, { label: string; wanted: string }[]>();
+  const bodies = plans.map((steps, plan) => {
+    const lines = ["failed=0"];
+    for (const [index, step] of steps.entries()) {
+      const label = `${plan}.${index}`;
+      if ("onceAtEnd" in step) {
+        const wanted = `end_${plan}_${index}`;
+        const script = stepScript(step);
+        atEnd.set(script, [...(atEnd.get(script) ?? []), { label, wanted }]);
+        lines.push(`${wanted}=; [ $failed -ne 0 ] || ${wanted}=1`);
+        continue;
       }
-      const undo = [...steps.entries()].flatMap(([index, step]) =>
-        "undo" in step && step.undo ? [`[ $done -lt ${index} ] || ${commandLine(step.undo)} </dev/null`] : [],
-      );
-      if (undo.length > 0) {
-        lines.unshift("done=-1");
-        lines.push("if [ $failed -eq 1 ]; then", ...undo.reverse(), "fi >/dev/null 2>&1");
-      }
-      return lines.join("\n");
-    })
-    .join("\n");
+      lines.push("if [ $failed -eq 0 ]; then", frames.around(label, stepScript(step)));
+      lines.push(`if [ $s -eq 0 ]; then done=${index}; else failed=1; fi; fi`);
+    }
+    const undo = [...steps.entries()].flatMap(([index, step]) =>
+      "undo" in step && step.undo ? [`[ $done -lt ${index} ] || ${commandLine(step.undo)} </dev/null`] : [],
+    );
+    if (undo.length > 0) {
+      lines.unshift("done=-1");
+      lines.push("if [ $failed -eq 1 ]; then", ...undo.reverse(), "fi >/dev/null 2>&1");
+    }
+    return lines.join("\n");
+  });
+  return [...bodies, ...[...atEnd].map(([script, plans]) => endScript(frames, script, plans))].join("\n");
+}
+
+/** One run for all plans that want it; each gets a frame with what it said. */
+function endScript(frames: Frames, script: string, plans: { label: string; wanted: string }[]): string {
+  const any = plans.map(({ wanted }) => `$${wanted}`).join("");
+  return [
+    `if [ -n "${any}" ]; then`,
+    `said=$( { ${script}`,
+    "} 2>&1 ); r=$?",
+    ...plans.flatMap(({ label, wanted }) => [
+      `if [ -n "$${wanted}" ]; then`,
+      frames.around(label, `printf '%s\\n' "$said" >&2; (exit $r)`),
+      "fi",
+    ]),
+    "fi",
+  ].join("\n");
 }

@@ -248,7 +248,7 @@ export function saveSteps(lio: Lio, restore: Restore, own: string): Step[] {
             argv: ["cp", "-p", file, copy],
           },
         ]),
-    { say: "save LIO's configuration", argv: ["targetctl", "save"] },
+    { say: "save LIO's configuration", argv: ["targetctl", "save"], onceAtEnd: true },
   ];
 }
 
