@@ -155,14 +155,20 @@ const portal = z.string().regex(/^(\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:]+\]):\d{1,5}
   error: (issue) => `${JSON.stringify(issue.input)} is no portal: ADDRESS:PORT, IPv6 in brackets`,
 });
 
+/** One name for all hosts, or one a host. */
+const oneOrEach = z.union([z.string(), z.record(z.string(), z.string())]);
+export const nameOn = (names: z.infer<typeof oneOrEach> | undefined, host: string): string | undefined =>
+  typeof names === "string" ? names : names?.[host];
+
 const link = z
   .strictObject({
     kind: z
       .enum(["rxe", "roce", "ipoib"])
       .describe("rxe = soft-RoCE over any Ethernet; roce = an RDMA NIC; ipoib = InfiniBand."),
-    device: z
-      .union([z.string(), z.record(z.string(), z.string())])
-      .describe("The network interface, one for all hosts or one a host."),
+    device: oneOrEach.describe("The network interface."),
+    rdma: oneOrEach
+      .optional()
+      .describe("The RDMA device behind it as `rdma link` names it; rxe makes its own, rxe0."),
     mode: z.enum(["datagram", "connected"]).optional().describe("IPoIB only."),
     mtu: z.number().int().min(576).max(65520).optional(),
     addresses: z.record(z.string(), cidr),
@@ -251,8 +257,13 @@ function crossChecks(lab: LabConfig): [path: string, sentence: string][] {
     for (const h of Object.keys(l.addresses)) {
       if (lab.hosts[h] === undefined)
         wrong.push([`fabric.${name}.addresses.${h}`, `no host ${h}${known("hosts", lab.hosts)}`]);
-      else if (typeof l.device !== "string" && l.device[h] === undefined)
+      else if (nameOn(l.device, h) === undefined)
         wrong.push([`fabric.${name}.device`, `no interface is named for host ${h}`]);
+      else if (l.kind !== "rxe" && nameOn(l.rdma, h) === undefined)
+        wrong.push([
+          `fabric.${name}.rdma`,
+          `missing for host ${h}: the ${l.kind} device, as \`rdma link\` names it`,
+        ]);
     }
   }
   for (const [name, t] of Object.entries(lab.targets)) {

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { LabConfig } from "../config.ts";
+import { type LabConfig, nameOn } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
 import { Interface, RdmaLink } from "./resources.ts";
 
@@ -11,7 +11,7 @@ export class Fabric extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super("storage-lab:lab:Fabric", name, {}, options);
-    const { kind, device, mode, mtu, addresses } = args.link;
+    const { kind, device, rdma, mode, mtu, addresses } = args.link;
     for (const [hostName, address] of Object.entries(addresses)) {
       const host = args.addresses[hostName];
       if (host === undefined) continue;
@@ -19,19 +19,15 @@ export class Fabric extends pulumi.ComponentResource {
         `${name}-${hostName}`,
         {
           host,
-          device: typeof device === "string" ? device : (device[hostName] ?? ""),
+          device: nameOn(device, hostName) ?? "",
           addresses: [address],
           ...(mtu !== undefined && { mtu }),
           ...(mode !== undefined && { mode }),
         },
         { parent: this },
       );
-      const rdma = kind === "rxe" ? { name: "rxe0", kind } : { name: `${name}0`, kind };
-      new RdmaLink(
-        `${name}-${hostName}-rdma`,
-        { host, ...rdma, device: networkInterface.device },
-        { parent: this },
-      );
+      const link = { name: nameOn(rdma, hostName) ?? "rxe0", kind, device: networkInterface.device };
+      new RdmaLink(`${name}-${hostName}-rdma`, { host, ...link }, { parent: this });
     }
     this.registerOutputs({});
   }

@@ -291,9 +291,9 @@ function reportDrift(
 
 /** Does a change of this property need a new object? The schema says so, field by field. */
 function replaces(type: AnyType, path: string): boolean {
-  // Another way to the same host is no other host.
-  if (path === "host.name") return true;
   const key = topLevel(path);
+  // Another way to the same host is no other host.
+  if (key === "host") return path === "host.name";
   const shape = (type.inputs as unknown as z.ZodObject).shape as Record<string, z.ZodType | undefined>;
   return shape[key]?.meta()?.change === "replace";
 }

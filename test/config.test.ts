@@ -235,6 +235,11 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
       /fabric\.link\.mode: mode is for ipoib; the link's kind is rxe/,
     ],
     [
+      "hardware without its RDMA device",
+      () => ({ fabric: { link: { kind: "ipoib", device: "ib0", addresses: { storage: "10.10.10.1/24" } } } }),
+      /fabric\.link\.rdma: missing for host storage: the ipoib device/,
+    ],
+    [
       "time without a unit",
       () => ({ benchmark: { runtime: "180" } }),
       /benchmark\.runtime: a time is whole seconds, such as 180 s/,
