@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,8 +18,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import type { MachineSpec } from "../provider/resources/vm/machine.ts";
 import { parseSize } from "../provider/size.ts";
-import { homedir } from "node:os";
-const cacheFolder = process.env.STORAGE_LAB_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "storage-lab");
+import { cacheRoot } from "../scripts/environment.ts";
 
 /**
  * Starts and stops one guest of the virtual lab: `guest.ts start|shutdown|stop FOLDER`.
@@ -27,8 +27,7 @@ const cacheFolder = process.env.STORAGE_LAB_CACHE ?? join(process.env.XDG_CACHE_
  * interrupted start is taken up again by the next.
  */
 
-const image = join(cacheFolder, "image/current");
-const qemuFolder = join(cacheFolder, "qemu/current");
+const qemuFolder = join(cacheRoot(), "qemu/current");
 const kernelLine =
   "console=ttyS0 net.ifnames=0 mitigations=off nokaslr tsc=reliable audit=0 apparmor=0 systemd.show_status=0 loglevel=4";
 const shutdownSeconds = 120;
@@ -53,6 +52,13 @@ const key = (name: string) =>
     await execa("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "storage-lab", "-f", part]);
     renameSync(`${part}.pub`, inFolder(`${name}.pub`));
   });
+
+/** The image that this guest is made from and stays with: a newer one would not fit its overlay. */
+function currentImage(): string {
+  const current = join(cacheRoot(), "image/current");
+  if (!existsSync(current)) throw new Error(`there is no guest image in ${current}: npm run setup`);
+  return realpathSync(current);
+}
 
 /** What the guest lays over its root at its first boot: names, keys, nothing that resources manage. */
 async function seed(part: string, spec: MachineSpec): Promise<void> {
@@ -84,7 +90,14 @@ function qemuArguments(spec: MachineSpec, accel: { accel: string; smp: number })
     ...(accel.accel === "kvm" ? ["-accel", "kvm", "-cpu", "host"] : tcg),
     ...["-smp", String(accel.smp), "-m", `${(parseSize(spec.memory) ?? 0n) / 1048576n}M`],
     ...["-nodefaults", "-no-user-config", "-display", "none", "-daemonize", "-pidfile", "qemu.pid"],
-    ...["-kernel", join(image, "vmlinuz"), "-initrd", join(image, "initrd"), "-append", kernelLine],
+    ...[
+      "-kernel",
+      join(text("image"), "vmlinuz"),
+      "-initrd",
+      join(text("image"), "initrd"),
+      "-append",
+      kernelLine,
+    ],
     ...["-fw_cfg", "name=opt/org.storage-lab.seed,file=seed.tar"],
     ...[
       "-serial",
@@ -153,6 +166,7 @@ async function start(): Promise<void> {
   const spec = JSON.parse(text("machine.json")) as MachineSpec;
   await once("uuid", (part) => writeFileSync(part, randomUUID()));
   if (runningPid() === undefined) {
+    await once("image", (part) => writeFileSync(part, currentImage()));
     await Promise.all([key("key"), key("host_key")]);
     await once("seed.tar", (part) => seed(part, spec));
     await once("root.qcow2", (part) =>
@@ -164,7 +178,7 @@ async function start(): Promise<void> {
         "-F",
         "raw",
         "-b",
-        join(image, "root.ext4"),
+        join(text("image"), "root.ext4"),
         part,
       ]),
     );
@@ -174,7 +188,7 @@ async function start(): Promise<void> {
       const bytes = Number(parseSize(size));
       if (statSync(inFolder(file)).size < bytes) truncateSync(inFolder(file), bytes);
     }
-    const accel = { accel: "tcg", smp: 1 };
+    const accel = JSON.parse(readFileSync(join(cacheRoot(), "qemu/accel.json"), "utf8"));
     await execa(join(qemuFolder, "qemu-system-x86_64"), qemuArguments(spec, accel), { cwd: folder });
   }
   const known = `${spec.name} ${text("host_key.pub")}\n`;
