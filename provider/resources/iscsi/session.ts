@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { CommandError, ParseError } from "../../errors.ts";
 import { readFiles, withoutAbsent } from "../../files.ts";
@@ -6,6 +7,7 @@ import { expect, type ResourceType } from "../../resource.ts";
 import type { Step } from "../../step.ts";
 import { iqnProblem } from "../lio/iqn.ts";
 import { normalPortal, parsePortal, portalProblem } from "../net/address.ts";
+import { type Chap, chapInputs, chapInputsOf, chapOf, chapRules } from "./chap.ts";
 import { lsblk, parseHolders } from "./holders.ts";
 import { type NodeRecord, nodeFolders, observeRecords } from "./record.ts";
 import { type KernelSession, observeSessions, sessionText } from "./sessions.ts";
@@ -14,8 +16,6 @@ import { type KernelSession, observeSessions, sessionText } from "./sessions.ts"
  * A login of this host to one portal of a target. See iscsiadm(8), iscsid.conf(5).
  * There is no discovery: a node record for the wanted portal alone, so that no other portal is ever tried.
  */
-const secret = z.string().min(1).max(255).meta({ secret: true });
-
 export const sessionInputs = z.strictObject({
   host: hostAddress.meta({ change: "replace" }),
   target: z.string().meta({ change: "replace" }).describe("The target's name."),
@@ -37,20 +37,7 @@ export const sessionInputs = z.strictObject({
     .record(z.string(), z.string())
     .optional()
     .describe("Values of the node record: node.session.queue_depth. Those left out are iscsid.conf's."),
-  chap: z
-    .strictObject({
-      user: z.string().min(1).max(255).describe("The name to give to the target."),
-      password: secret.describe("The secret that goes with it."),
-      mutualUser: z
-        .string()
-        .min(1)
-        .max(255)
-        .optional()
-        .describe("The name that the target has to give in turn."),
-      mutualPassword: secret.optional().describe("The target's secret."),
-    })
-    .optional()
-    .describe("CHAP. Default: none; what the record holds of it is cleared."),
+  chap: chapInputs.optional().describe("CHAP. Default: none; what the record holds of it is cleared."),
 });
 export type SessionInputs = z.infer<typeof sessionInputs>;
 
@@ -152,30 +139,22 @@ function wantedValues({ startup, settings = {}, chap }: SessionInputs): Map<stri
   ]);
 }
 
-function wantedSecrets({ chap }: SessionInputs): Map<string, string> {
-  return new Map(
-    chap === undefined
-      ? []
-      : [
-          [`${auth}.username`, chap.user],
-          [`${auth}.password`, chap.password],
-          ...(chap.mutualUser === undefined ? [] : [[`${auth}.username_in`, chap.mutualUser] as const]),
-          ...(chap.mutualPassword === undefined
-            ? []
-            : [[`${auth}.password_in`, chap.mutualPassword] as const]),
-        ],
-  );
-}
+/** The record's name for each of CHAP's values. */
+const chapNames: [key: keyof Chap, name: string][] = [
+  ["user", `${auth}.username`],
+  ["password", `${auth}.password`],
+  ["mutualUser", `${auth}.username_in`],
+  ["mutualPassword", `${auth}.password_in`],
+];
 
-const credentials = ["username", "password", "username_in", "password_in"].map((name) => `${auth}.${name}`);
+const recordedChap = ({ values }: NodeRecord): Chap =>
+  Object.fromEntries(chapNames.map(([key, name]) => [key, values.get(name) ?? ""])) as Chap;
 
 /** How the record differs: not at all, in its startup alone, or in what a session takes over at its login. */
 function difference(desired: SessionInputs, record: NodeRecord | undefined): "none" | "startup" | "login" {
   if (record === undefined) return "login";
-  const secrets = wantedSecrets(desired);
   const differs = [...wantedValues(desired)].filter(([name, value]) => record.values.get(name) !== value);
-  if (credentials.some((name) => (record.values.get(name) ?? "") !== (secrets.get(name) ?? "")))
-    return "login";
+  if (!isDeepStrictEqual(recordedChap(record), chapOf(desired.chap))) return "login";
   if (differs.some(([name]) => name !== "node.startup")) return "login";
   return differs.length > 0 ? "startup" : "none";
 }
@@ -254,7 +233,10 @@ function recordSteps(
   place: string,
 ): Step[] {
   const values = [...wantedValues(desired)].flatMap(([name, value]) => ["-n", name, "-v", value]);
-  const secrets = [...wantedSecrets(desired)].map(([name, value]) => `${name} = ${value}`);
+  const chap = chapOf(desired.chap);
+  const secrets = chapNames
+    .filter(([key]) => chap[key] !== "")
+    .map(([key, name]) => `${name} = ${chap[key]}`);
   const { address, port } = parsePortal(desired.portal) ?? { address: desired.portal, port: 0 };
   const steps: Step[] = [];
   if (record !== undefined) steps.push({ say: `forget ${place}`, argv: [...on, "-o", "delete"] });
@@ -324,25 +306,16 @@ function rules({ target, portal, luns = [], settings = {}, chap }: SessionInputs
       add("settings", `${name} is no value of a node record, such as node.session.queue_depth`);
     }
   }
-  for (const [key, value] of Object.entries(chap ?? {})) {
-    if (value !== undefined && /^\s|\s$|[^\x20-\x7e]/.test(value)) {
-      add(`chap.${key}`, `chap.${key} may hold printable ASCII only, without a blank at either end`);
-    }
-  }
-  if ((chap?.mutualUser === undefined) !== (chap?.mutualPassword === undefined)) {
-    add("chap", "mutual CHAP needs both mutualUser and mutualPassword");
-  }
-  return found;
+  return [...found, ...chapRules(chap)];
 }
 
 /** The record's values in place of the declared ones, where they differ. */
 function current({ record }: SessionObserved, inputs: SessionInputs): SessionInputs {
   if (record === undefined) return inputs;
-  const { chap, ...plain } = inputs;
+  const { chap: declared, ...plain } = inputs;
   const startup = record.values.get("node.startup");
-  const there = (name: string): string => record.values.get(`${auth}.${name}`) ?? "";
-  const secrets = wantedSecrets(inputs);
-  const same = credentials.every((name) => (record.values.get(name) ?? "") === (secrets.get(name) ?? ""));
+  const there = recordedChap(record);
+  const chap = isDeepStrictEqual(there, chapOf(declared)) ? declared : chapInputsOf(there);
   return {
     ...plain,
     ...(inputs.startup !== undefined && (startup === "automatic" || startup === "manual") ? { startup } : {}),
@@ -353,13 +326,7 @@ function current({ record }: SessionObserved, inputs: SessionInputs): SessionInp
             Object.entries(inputs.settings).map(([name, value]) => [name, record.values.get(name) ?? value]),
           ),
         }),
-    ...(same
-      ? chap === undefined
-        ? {}
-        : { chap }
-      : there("username") === ""
-        ? {}
-        : { chap: { user: there("username"), password: there("password") } }),
+    ...(chap === undefined ? {} : { chap }),
   };
 }
 

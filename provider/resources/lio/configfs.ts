@@ -2,6 +2,7 @@ import { ParseError } from "../../errors.ts";
 import { grepped, readBelow, withoutAbsent } from "../../files.ts";
 import type { Answer, Questions } from "../../host.ts";
 import { expect } from "../../resource.ts";
+import type { Chap } from "../iscsi/chap.ts";
 import { normalPortal } from "../net/address.ts";
 
 /**
@@ -13,8 +14,6 @@ export const configfs = "/sys/kernel/config/target";
 export const core = `${configfs}/core`;
 export const iscsi = `${configfs}/iscsi`;
 export const tpgPath = (iqn: string): string => `${iscsi}/${iqn}/tpgt_1`;
-
-export type Chap = { user: string; password: string; mutualUser: string; mutualPassword: string };
 
 export type Acl = {
   /** The LUN of the TPG behind each mapped LUN, and the link that says so. */

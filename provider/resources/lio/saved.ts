@@ -4,8 +4,9 @@ import { ParseError } from "../../errors.ts";
 import { readFiles } from "../../files.ts";
 import type { Questions } from "../../host.ts";
 import type { Step } from "../../step.ts";
+import type { Chap } from "../iscsi/chap.ts";
 import { normalPortal } from "../net/address.ts";
-import { type Chap, configfs, type Lio } from "./configfs.ts";
+import { configfs, type Lio } from "./configfs.ts";
 
 /**
  * What brings LIO's configuration back at boot: rtslib's saveconfig.json, and the unit that restores it, which has

@@ -3,28 +3,18 @@ import { z } from "zod";
 import { hostAddress, type Questions } from "../../host.ts";
 import type { ResourceType } from "../../resource.ts";
 import type { Step } from "../../step.ts";
+import { chapInputs, chapInputsOf, chapRules } from "../iscsi/chap.ts";
 import { normalPortal, parsePortal, portalProblem } from "../net/address.ts";
-import { freeIndex } from "./backstore.ts";
-import {
-  type Chap,
-  core,
-  iscsi,
-  type Lio,
-  observeAttributes,
-  observeLio,
-  type Tpg,
-  tpgPath,
-} from "./configfs.ts";
+import { type Lio, observeAttributes, observeLio, type Tpg, tpgPath } from "./configfs.ts";
 import { type Connections, observeConnections } from "./connections.ts";
 import { iqnProblem } from "./iqn.ts";
 import { missingPackage, observeRestore, prepareSteps, type Restore, saveSteps } from "./saved.ts";
+import { changeSteps, isMapped, isSaved, removeSteps, wanted } from "./tpg.ts";
 
 /**
  * An iSCSI target of LIO: its TPG 1 with portals, LUNs and ACLs, by configfs, saved where targetctl(8) and
  * targetcli(8) find it. The target is wholly as declared: portals, LUNs and ACLs that are not declared go.
  */
-const secret = z.string().min(1).max(255).meta({ secret: true });
-
 export const targetInputs = z.strictObject({
   host: hostAddress.meta({ change: "replace" }),
   iqn: z
@@ -62,19 +52,11 @@ export const targetInputs = z.strictObject({
     .record(z.string(), z.union([z.string(), z.int()]))
     .optional()
     .describe("Attributes of the TPG: default_cmdsn_depth. Those left out stay as they are."),
-  chap: z
-    .strictObject({
-      user: z.string().min(1).max(255).describe("The name that the initiator gives."),
-      password: secret.describe("Its secret, 12 to 16 characters for every initiator's sake; LIO takes 255."),
-      mutualUser: z.string().min(1).max(255).optional().describe("The name that the target gives in turn."),
-      mutualPassword: secret.optional().describe("The target's secret; has to differ from the initiator's."),
-    })
-    .optional()
-    .describe("CHAP, the same for each ACL. Default: none."),
+  chap: chapInputs.optional().describe("CHAP, the same for each ACL. Default: none."),
 });
 export type TargetInputs = z.infer<typeof targetInputs>;
 
-type TargetObserved = {
+export type TargetObserved = {
   lio: Lio;
   tpg: Tpg | undefined;
   attributes: Map<string, string>;
@@ -99,214 +81,18 @@ async function observe(host: Questions, { iqn, attributes = {} }: TargetInputs):
   };
 }
 
-/** What is declared, in the form in which it is observed. */
-function wanted({ portals, luns, acls, attributes = {}, chap }: TargetInputs) {
-  const all = luns.map(({ lun }) => lun);
-  return {
-    portals: new Map(portals.map(({ address, protocol }) => [normalPortal(address), protocol === "iser"])),
-    luns: new Map(luns.map(({ lun, backstore }) => [lun, backstore])),
-    acls: new Map(acls.map(({ initiator, luns }) => [initiator, new Set(luns ?? all)])),
-    attributes: new Map([
-      ["authentication", chap === undefined ? "0" : "1"],
-      ["generate_node_acls", "0"],
-      ...Object.entries(attributes).map(([name, value]): [string, string] => [name, String(value)]),
-    ]),
-    chap: {
-      user: chap?.user ?? "",
-      password: chap?.password ?? "",
-      mutualUser: chap?.mutualUser ?? "",
-      mutualPassword: chap?.mutualPassword ?? "",
-    } satisfies Chap,
-  };
-}
-
-const chapFiles: [key: keyof Chap, file: string, secret: boolean][] = [
-  ["user", "userid", false],
-  ["password", "password", true],
-  ["mutualUser", "userid_mutual", false],
-  ["mutualPassword", "password_mutual", true],
-];
-
 function plan(desired: TargetInputs | undefined, observed: TargetObserved, { iqn }: TargetInputs): Step[] {
   const { lio, restore } = observed;
   const saved = restore.targets.get(iqn);
   if (desired === undefined) {
     if (observed.tpg === undefined && saved === undefined) return [];
-    return [...removeSteps(iqn, observed.tpg), ...saveSteps(lio, restore, iqn)];
+    return [...removeSteps(iqn, observed.tpg, lio), ...saveSteps(lio, restore, iqn)];
   }
   const want = wanted(desired);
   const steps = [...changeSteps(iqn, want, observed)];
   const iser = [...want.portals.values()].includes(true);
   const save = steps.length > 0 || !isSaved(want, saved) ? saveSteps(lio, restore, iqn) : [];
   return [...prepareSteps(lio, restore, iser), ...steps, ...save];
-}
-
-function changeSteps(iqn: string, want: ReturnType<typeof wanted>, observed: TargetObserved): Step[] {
-  const { lio } = observed;
-  const path = tpgPath(iqn);
-  const there: Tpg = observed.tpg ?? { ...nothing, portals: new Map(), luns: new Map(), acls: new Map() };
-  const steps: Step[] = [];
-  if (observed.tpg === undefined) {
-    steps.push(
-      { say: "make room for iSCSI targets", argv: ["mkdir", "-p", iscsi] },
-      { say: `make target ${iqn}`, argv: ["mkdir", "-p", path], undo: ["rmdir", path, `${iscsi}/${iqn}`] },
-    );
-  }
-  const values = new Map(observed.attributes);
-  if (there.authentication !== undefined) values.set("authentication", there.authentication);
-  if (there.generateNodeAcls !== undefined) values.set("generate_node_acls", there.generateNodeAcls);
-  for (const [attribute, value] of want.attributes) {
-    if (values.get(attribute) === value) continue;
-    steps.push({ say: `set ${attribute} to ${value}`, attribute: `${path}/attrib/${attribute}`, value });
-  }
-  // Portals come before they go, so that the target is never without.
-  for (const [portal, iser] of want.portals) {
-    const now = there.portals.get(portal);
-    const folder = `${path}/np/${now?.folder ?? portal}`;
-    if (now === undefined) {
-      steps.push({ say: `open portal ${portal}`, argv: ["mkdir", folder], undo: ["rmdir", folder] });
-    }
-    if ((now?.iser ?? false) === iser) continue;
-    // Without the module the kernel would only warn, in its log.
-    if (iser) steps.push({ say: "load iSER for targets", argv: ["modprobe", "ib_isert"] });
-    const say = `switch iSER ${iser ? "on" : "off"} at ${portal}`;
-    steps.push({ say, attribute: `${folder}/iser`, value: iser ? "1" : "0" });
-  }
-  for (const [portal, now] of there.portals) {
-    if (!want.portals.has(portal)) steps.push(...closePortal(path, portal, now));
-  }
-  steps.push(...lunSteps(path, want, there, lio), ...aclSteps(path, want, there));
-  if (!there.enabled) steps.push({ say: `enable ${iqn}`, attribute: `${path}/enable`, value: "1" });
-  return steps;
-}
-
-const nothing = { enabled: false, authentication: undefined, generateNodeAcls: undefined };
-
-function closePortal(
-  path: string,
-  portal: string,
-  { folder, iser }: { folder: string; iser: boolean },
-): Step[] {
-  return [
-    ...(iser
-      ? [{ say: `switch iSER off at ${portal}`, attribute: `${path}/np/${folder}/iser`, value: "0" }]
-      : []),
-    { say: `close portal ${portal}`, argv: ["rmdir", `${path}/np/${folder}`] },
-  ];
-}
-
-/** Is this mapped LUN of an ACL as declared? A LUN whose backstore changes is mapped anew. */
-const isMapped = (want: ReturnType<typeof wanted>, there: Tpg, initiator: string, lun: number): boolean =>
-  want.acls.get(initiator)?.has(lun) === true &&
-  there.acls.get(initiator)?.luns.get(lun)?.lun === lun &&
-  isLun(want, there, lun);
-
-const isLun = (want: ReturnType<typeof wanted>, there: Tpg, lun: number): boolean =>
-  want.luns.get(lun) !== undefined &&
-  there.luns.get(lun)?.backstore?.replace(/^iblock_\d+\//, "") === want.luns.get(lun);
-
-function lunSteps(path: string, want: ReturnType<typeof wanted>, there: Tpg, lio: Lio): Step[] {
-  const links: string[] = [];
-  const folders: string[] = [];
-  for (const [initiator, acl] of there.acls) {
-    for (const [number, { link }] of acl.luns) {
-      if (isMapped(want, there, initiator, number)) continue;
-      if (link !== "") links.push(link);
-      folders.push(`${path}/acls/${initiator}/lun_${number}`);
-    }
-    if (!want.acls.has(initiator)) folders.push(`${path}/acls/${initiator}`);
-  }
-  const steps: Step[] = [];
-  if (links.length > 0) steps.push({ say: "unmap LUNs", argv: ["rm", ...links] });
-  if (folders.length > 0) steps.push({ say: "remove what is no longer mapped", argv: ["rmdir", ...folders] });
-  for (const [lun, { link }] of there.luns) {
-    if (isLun(want, there, lun)) continue;
-    if (link !== undefined) steps.push({ say: `take LUN ${lun} off its backstore`, argv: ["rm", link] });
-    steps.push({ say: `remove LUN ${lun}`, argv: ["rmdir", `${path}/lun/lun_${lun}`] });
-  }
-  for (const [lun, backstore] of want.luns) {
-    if (isLun(want, there, lun)) continue;
-    const folder = `${path}/lun/lun_${lun}`;
-    const block =
-      lio.blocks.get(backstore)?.path ?? `${core}/iblock_${freeIndex(backstore, lio.indexes)}/${backstore}`;
-    steps.push(
-      { say: `make LUN ${lun}`, argv: ["mkdir", folder], undo: ["rmdir", folder] },
-      {
-        say: `put backstore ${backstore} behind LUN ${lun}`,
-        argv: ["ln", "-s", block, `${folder}/backstore`],
-      },
-    );
-  }
-  return steps;
-}
-
-function aclSteps(path: string, want: ReturnType<typeof wanted>, there: Tpg): Step[] {
-  const steps: Step[] = [];
-  for (const [initiator, luns] of want.acls) {
-    const folder = `${path}/acls/${initiator}`;
-    const now = there.acls.get(initiator);
-    const missing = [...luns].filter((lun) => !isMapped(want, there, initiator, lun));
-    if (now === undefined || missing.length > 0) {
-      const folders = [
-        ...(now === undefined ? [folder] : []),
-        ...missing.map((lun) => `${folder}/lun_${lun}`),
-      ];
-      steps.push({ say: `let ${initiator} in`, argv: ["mkdir", ...folders] });
-    }
-    for (const lun of missing) {
-      const argv = ["ln", "-s", `${path}/lun/lun_${lun}`, `${folder}/lun_${lun}/lun`];
-      steps.push({ say: `show LUN ${lun} to ${initiator}`, argv });
-    }
-    for (const [key, file, secret] of chapFiles) {
-      if ((now?.chap[key] ?? "") === want.chap[key]) continue;
-      // NULL is the kernel's word for none.
-      const value = want.chap[key] || "NULL";
-      const say = `set ${file} of ${initiator}`;
-      steps.push({ say, attribute: `${folder}/auth/${file}`, value, ...(secret ? { secret: true } : {}) });
-    }
-  }
-  return steps;
-}
-
-function removeSteps(iqn: string, tpg: Tpg | undefined): Step[] {
-  if (tpg === undefined) return [];
-  const path = tpgPath(iqn);
-  const steps: Step[] = [];
-  if (tpg.enabled) steps.push({ say: `disable ${iqn}`, attribute: `${path}/enable`, value: "0" });
-  for (const [portal, now] of tpg.portals) steps.push(...closePortal(path, portal, now));
-  const none = { ...wanted({ portals: [], luns: [], acls: [] } as unknown as TargetInputs) };
-  const lio: Lio = {
-    loaded: true,
-    blocks: new Map(),
-    indexes: new Set(),
-    targets: new Map(),
-    otherPortals: [],
-  };
-  return [
-    ...steps,
-    ...lunSteps(path, none, tpg, lio),
-    { say: `remove target ${iqn}`, argv: ["rmdir", path, `${iscsi}/${iqn}`] },
-  ];
-}
-
-function isSaved(
-  want: ReturnType<typeof wanted>,
-  saved: Restore["targets"] extends Map<string, infer T> ? T | undefined : never,
-): boolean {
-  if (saved === undefined) return false;
-  const acls = new Map(
-    [...want.acls].map(([initiator, luns]) => [
-      initiator,
-      { luns: new Map([...luns].map((lun) => [lun, lun])), chap: want.chap },
-    ]),
-  );
-  return (
-    saved.enabled &&
-    isDeepStrictEqual(saved.portals, want.portals) &&
-    isDeepStrictEqual(saved.luns, want.luns) &&
-    isDeepStrictEqual(saved.acls, acls) &&
-    [...want.attributes].every(([name, value]) => saved.attributes.get(name) === value)
-  );
 }
 
 function refusals(
@@ -412,25 +198,7 @@ function rules(inputs: TargetInputs): [string, string][] {
   for (const name of ["authentication", "generate_node_acls"]) {
     if (name in attributes) add("attributes", `${name} follows from chap and acls: leave it out`);
   }
-  for (const [key, value] of Object.entries(chap ?? {})) {
-    if (value === undefined) continue;
-    // Values are secret: none is shown.
-    if (/^\s|\s$|[^\x20-\x7e]/.test(value)) {
-      add(`chap.${key}`, `chap.${key} may hold printable ASCII only, without a blank at either end`);
-    }
-    if (value.startsWith("NULL"))
-      add(`chap.${key}`, `chap.${key} may not begin with NULL: the kernel takes that for none`);
-  }
-  if ((chap?.mutualUser === undefined) !== (chap?.mutualPassword === undefined)) {
-    add("chap", "mutual CHAP needs both mutualUser and mutualPassword");
-  }
-  if (chap?.mutualPassword !== undefined && chap.mutualPassword === chap.password) {
-    add(
-      "chap.mutualPassword",
-      "the target's secret has to differ from the initiator's (RFC 7143, section 12.1.3)",
-    );
-  }
-  return found;
+  return [...found, ...chapRules(chap)];
 }
 
 /** What is there, in the order and spelling of the inputs; what is there beside follows. */
@@ -447,9 +215,10 @@ function current({ tpg, attributes }: TargetObserved, inputs: TargetInputs): Tar
     const rest = [...keys].filter((k) => !known.some((item) => key(item) === k));
     return [...known, ...rest.map(make)].map((item) => ({ ...item, ...make(key(item)) }) as T);
   };
-  const { chap: _, ...plain } = inputs;
+  const { chap: declared, ...plain } = inputs;
   const want = wanted(inputs);
   const differing = [...tpg.acls.values()].find(({ chap }) => !isDeepStrictEqual(chap, want.chap))?.chap;
+  const chap = differing === undefined ? declared : chapInputsOf(differing);
   return {
     ...plain,
     portals: sorted(
@@ -488,13 +257,7 @@ function current({ tpg, attributes }: TargetObserved, inputs: TargetInputs): Tar
             }),
           ),
         }),
-    ...(differing === undefined
-      ? inputs.chap === undefined || tpg.authentication === "0"
-        ? {}
-        : { chap: inputs.chap }
-      : differing.user === ""
-        ? {}
-        : { chap: { user: differing.user, password: differing.password } }),
+    ...(chap === undefined ? {} : { chap }),
   };
 }
 
