@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CommandError, ParseError } from "../../../../provider/errors.ts";
+import {
+  parseCmIds,
+  parseDevinfo,
+  parseLinks,
+  type RdmaLinkInputs,
+  rdmaLink as type,
+} from "../../../../provider/resources/net/rdma-link.ts";
+import type { Step } from "../../../../provider/step.ts";
+import { fakeHost, recorded } from "../../../recorded.ts";
+
+const inputs: RdmaLinkInputs = {
+  host: { name: "storage", ssh: "storage" },
+  name: "rxe0",
+  kind: "rxe",
+  device: "eth1",
+};
+const unit = "/etc/systemd/system/storage-lab-rdma-link-rxe0.service";
+const link = "/etc/systemd/system/multi-user.target.wants/storage-lab-rdma-link-rxe0.service";
+const modules = "/etc/modules-load.d/storage-lab-rdma-link-rxe0.conf";
+const files = `grep -aHZ '' ${modules} ${unit} ${link}`;
+const told = {
+  "rdma -j link": recorded("rdma--link--iproute2-6.15"),
+  "rdma -j resource show cm_id": recorded("rdma--cm-ids-target--iproute2-6.15"),
+  "ibv_devinfo -v -d rxe0": recorded("ibv_devinfo--rxe0--rdma-core-56.1"),
+  [files]: { status: 2, stderr: `grep: ${unit}: No such file or directory\n` },
+};
+const notFound = { status: 255, stdout: "", stderr: "IB device 'rxe0' wasn't found\n" };
+
+type Observed = Parameters<typeof type.exists>[0];
+const plan = (desired: RdmaLinkInputs | undefined, observed: Observed, known = inputs): Step[] =>
+  type.plan(desired, observed, desired ?? known, "lab/test");
+const refusals = (desired: RdmaLinkInputs | undefined, observed: Observed, known = inputs): string[] =>
+  type.refusals?.(desired, observed, desired ?? known, "lab/test") ?? [];
+const lines = (steps: Step[]): string[] =>
+  steps.map((step) =>
+    "argv" in step ? step.argv.join(" ") : "file" in step ? `write ${step.file}` : step.say,
+  );
+
+const fresh: Observed = {
+  links: new Map(),
+  link: undefined,
+  activeMtu: undefined,
+  gids: [],
+  users: [],
+  module: undefined,
+  unit: { text: undefined, enabled: false },
+};
+const there: Observed = (() => {
+  const text = (file: string): string =>
+    plan(inputs, fresh).flatMap((step) => ("file" in step && step.file === file ? [step.text] : []))[0] ?? "";
+  const made = { state: "ACTIVE", device: "eth1" };
+  return {
+    ...fresh,
+    links: new Map([["rxe0", made]]),
+    link: made,
+    module: text(modules).trimEnd(),
+    unit: { text: text(unit).trimEnd(), enabled: true },
+  };
+})();
+
+describe("observing an RDMA link", () => {
+  test("asks four things at once and reads them", async () => {
+    const host = fakeHost(told);
+    const observed = await type.observe(host, inputs);
+    assert.deepEqual(host.asked, Object.keys(told));
+    assert.deepEqual(observed.link, { state: "ACTIVE", device: "eth1" });
+    assert.equal(observed.activeMtu, 4096);
+    assert.deepEqual(observed.gids, ["fe80::5054:ff:fe00:801", "::ffff:10.10.10.1"]);
+    assert.deepEqual(observed.users, [
+      "ib_isert (listens on 10.10.10.1:3261)",
+      "ib_isert (10.10.10.1:3261 to 10.10.10.2:51283)",
+    ]);
+    assert.equal(type.exists(observed), true);
+  });
+
+  test("no link is absence by the list's own word, whatever ibv_devinfo says", async () => {
+    const none = { ...told, "rdma -j link": "[]\n", "rdma -j resource show cm_id": "[]\n" };
+    const observed = await type.observe(fakeHost({ ...none, "ibv_devinfo -v -d rxe0": notFound }), inputs);
+    assert.equal(type.exists(observed), false);
+    const without = await type.observe(
+      fakeHost({ ...told, "ibv_devinfo -v -d rxe0": { status: 127 } }),
+      inputs,
+    );
+    assert.equal(without.activeMtu, undefined);
+  });
+
+  test("every other failure is an error", async () => {
+    const broken = { status: 1, stderr: "error: Operation not permitted" };
+    for (const line of Object.keys(told)) {
+      const failing = line === files ? { status: 2, stderr: "grep: x: Permission denied\n" } : broken;
+      await assert.rejects(type.observe(fakeHost({ ...told, [line]: failing }), inputs), CommandError, line);
+    }
+    await assert.rejects(
+      type.observe(fakeHost({ ...told, "rdma -j link": { status: 127 } }), inputs),
+      /storage has no rdma\(8\): apt-get install iproute2 rdma-core, or dnf install iproute rdma-core/,
+    );
+  });
+
+  test("other words than the known ones are an error", () => {
+    for (const text of ["link rxe0/1 state ACTIVE", "{}", '[{"ifname":"rxe0"}]']) {
+      assert.throws(() => parseLinks(text), ParseError);
+    }
+    assert.throws(() => parseCmIds('[{"state":"LISTEN"}]'), ParseError);
+    assert.deepEqual(parseDevinfo(""), { activeMtu: undefined, gids: [] });
+  });
+});
+
+describe("planning an RDMA link", () => {
+  test("from nothing", () => {
+    assert.deepEqual(lines(plan(inputs, fresh)), [
+      "modprobe rdma_rxe",
+      "rdma link add rxe0 type rxe netdev eth1",
+      `write ${modules}`,
+      `write ${unit}`,
+      `ln -sfn ${unit} ${link}`,
+    ]);
+  });
+  test("nothing to do where it is as declared", () => {
+    assert.deepEqual(plan(inputs, there), []);
+    assert.deepEqual(type.current(there, inputs), inputs);
+  });
+  test("after a reboot without its unit, the link alone is made again", () => {
+    const lost = { ...there, link: undefined };
+    assert.deepEqual(lines(plan(inputs, lost)), [
+      "modprobe rdma_rxe",
+      "rdma link add rxe0 type rxe netdev eth1",
+    ]);
+  });
+  test("towards nothing, and nothing from nothing", () => {
+    assert.deepEqual(lines(plan(undefined, there)), [
+      "rdma link delete rxe0",
+      `rm -f ${modules}`,
+      `rm -f ${unit} ${link}`,
+    ]);
+    assert.deepEqual(plan(undefined, fresh), []);
+  });
+  test("at boot the second add is left out, and the interface comes first", () => {
+    const text = plan(inputs, fresh).flatMap((step) => ("file" in step ? [step.text] : []))[1] ?? "";
+    assert.match(
+      text,
+      /\[ -e \/sys\/class\/infiniband\/rxe0 \] \|\| exec rdma link add rxe0 type rxe netdev eth1/,
+    );
+    assert.match(text, /^After=.* storage-lab-interface-eth1\.service$/m);
+  });
+});
+
+test("refusals name users, links and devices", () => {
+  const used = { ...there, users: ["ib_iser (10.10.10.2:1 to 10.10.10.1:3261)"] };
+  assert.deepEqual(refusals(undefined, used), [
+    "RDMA link rxe0 on storage is in use by ib_iser (10.10.10.2:1 to 10.10.10.1:3261): " +
+      "log those sessions out or remove those portals first",
+  ]);
+  assert.deepEqual(refusals(inputs, used), []);
+  const other = { ...there, link: { state: "ACTIVE", device: "eth0" } };
+  assert.match(
+    refusals(inputs, other)[0] ?? "",
+    /is over eth0, not eth1: take another name, or remove it first/,
+  );
+  const hardware: RdmaLinkInputs = { ...inputs, name: "mlx5_0", kind: "roce" };
+  assert.deepEqual(refusals(hardware, { ...there, link: undefined }), [
+    "storage has no RDMA device mlx5_0; it has rxe0 (eth1)",
+  ]);
+});
+
+test("rules refuse hostile names before a host is asked", () => {
+  assert.deepEqual(type.rules?.(inputs), []);
+  for (const name of ["rxe0; reboot", "../x", "", "a b", "0rxe"]) {
+    assert.equal(type.rules?.({ ...inputs, name })[0]?.[0], "name", name);
+  }
+});
