@@ -1,0 +1,39 @@
+# Sourced by the recipes of this folder: the Debian release that the lab is made of, and how to bootstrap it.
+set -euo pipefail
+export LC_ALL=C
+
+suite=trixie
+components=main,contrib
+
+# The mirror that this machine is configured with, if it is a Debian machine; it serves every release.
+# Elsewhere nothing is printed, and mmdebstrap takes its own default. The operator's word goes first.
+debian_mirror() {
+  if [ -n "${STORAGE_LAB_DEBIAN_MIRROR:-}" ]; then
+    echo "$STORAGE_LAB_DEBIAN_MIRROR"
+    return
+  fi
+  apt-get indextargets --format '$(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    awk '$1 == "Debian" && $2 !~ /-/ && $3 == "main" { print $4; exit }'
+}
+
+# bootstrap OPTIONS… TARGET: mmdebstrap of our suite; as root in a plain chroot, else in a user namespace.
+bootstrap() {
+  local mode=unshare mirror
+  if [ "$(id -u)" = 0 ]; then mode=root; fi
+  mirror=$(debian_mirror)
+  local target=${*: -1}
+  set -- "${@:1:$#-1}"
+  mmdebstrap --mode="$mode" --components="$components" \
+    --aptopt='Apt::Install-Recommends "false"' \
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+    "$@" "$suite" "$target" ${mirror:+"$mirror"}
+}
+
+# A scratch folder that is gone when the script ends. Not below the cache: the users of a namespace can't enter
+# a private home. Hooks and their input are copied there for the same reason.
+scratch=$(mktemp -d /var/tmp/storage-lab.XXXXXX)
+chmod 755 "$scratch"
+export TMPDIR=$scratch
+trap 'rm -rf --one-file-system "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
