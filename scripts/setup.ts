@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { locked } from "./cache.ts";
+import { cacheRoot } from "./environment.ts";
+import { duration } from "./progress.ts";
+import { acceleratorStep } from "./steps/accelerator.ts";
+import { commandPluginStep } from "./steps/command-plugin.ts";
+import { imageMissing, imageStep } from "./steps/image.ts";
+import { askSudo, packagesStep, refuseOtherMachines } from "./steps/packages.ts";
+import { pulumiMissing, pulumiStep } from "./steps/pulumi-cli.ts";
+import { qemuMissing, qemuStep } from "./steps/qemu.ts";
+import { runSteps, type Step } from "./steps.ts";
+
+/** Brings what the project needs beyond node_modules, in order; what is there already is only looked at. */
+export async function setUp(): Promise<void> {
+  const start = performance.now();
+  refuseOtherMachines();
+  const root = cacheRoot();
+  const packages = packagesStep(
+    (await Promise.all([pulumiMissing(), qemuMissing(), imageMissing()])).includes(true),
+  );
+  const steps: Step[] = [packages, pulumiStep, commandPluginStep, qemuStep, imageStep, acceleratorStep];
+  // Ending the process ends what the steps have started: each listens for its exit.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => process.exit(130));
+
+  await askSudo(packages);
+  const waiting = () => console.log(`Another set-up is working in ${root}; waiting for it`);
+  const brought = await locked(root, waiting, () => runSteps(steps, join(root, "log")));
+
+  const took = performance.now() - start;
+  const time = took < 1000 ? `${Math.round(took)} ms` : duration(Math.round(took / 1000));
+  console.log(
+    brought === 0 ? `Set-up: nothing to do (${time})` : `Set-up: done (${time}), and not needed again`,
+  );
+  console.log(`  Pulumi: ${await pulumiStep.check()}; command plugin: ${await commandPluginStep.check()}`);
+  console.log(
+    `  Guests: ${await imageStep.check()}; QEMU: ${await qemuStep.check()}, ${await acceleratorStep.check()}`,
+  );
+}
