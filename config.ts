@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { expandBraces, vdevsOf } from "./components/layout.ts";
+import { volumeInputs } from "./provider/resources/zfs/volume.ts";
 import { formatSize, parseSize } from "./provider/size.ts";
 
 /**
@@ -8,7 +9,9 @@ import { formatSize, parseSize } from "./provider/size.ts";
  */
 
 /** YAML reads a bare `off` or `on` as a truth value in some versions; ZFS has them as words. */
-const word = z.preprocess((v) => (v === false ? "off" : v === true ? "on" : v), z.string());
+const onOff = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((v) => (v === false ? "off" : v === true ? "on" : v), schema);
+const word = onOff(z.string());
 
 const size = z.string().refine((text) => parseSize(text) !== undefined, {
   error: (issue) =>
@@ -115,18 +118,18 @@ const pool = z.strictObject({
   onDelete: z.enum(["export", "destroy"]).default("export"),
 });
 
+const { host: _host, name: _name, ...volumeFields } = volumeInputs.shape;
 const volume = z
   .strictObject({
-    size: size.describe("Whole multiple of volblocksize."),
+    ...volumeFields,
     volblocksize: size.default("16 KiB").describe("A power of two from 512 B to 128 KiB."),
     sparse: z.boolean().default(false).describe("No space is reserved."),
-    compression: word.optional(),
-    sync: z.enum(["standard", "always", "disabled"]).optional(),
-    logbias: z.enum(["latency", "throughput"]).optional(),
-    primarycache: z.enum(["all", "none", "metadata"]).optional(),
-    secondarycache: z.enum(["all", "none", "metadata"]).optional(),
-    checksum: word.optional(),
-    onDelete: z.enum(["retain", "destroy"]).default("retain"),
+    size: size.describe("A whole multiple of volblocksize."),
+    compression: onOff(volumeFields.compression),
+    checksum: onOff(volumeFields.checksum),
+    dedup: onOff(volumeFields.dedup),
+    readonly: onOff(volumeFields.readonly),
+    onDelete: volumeFields.onDelete.default("retain"),
   })
   .superRefine((v, context) => {
     const block = parseSize(v.volblocksize) ?? 0n;

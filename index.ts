@@ -70,10 +70,6 @@ const [first] = targets;
 const [client] = first?.clients ?? [];
 const [clientHost] = first?.initiators ?? [];
 
-export const targetIqn = first?.served.target.iqn;
-export const portals = first?.target.portals;
-export const devices = client && { iscsi: client.sessions.iscsi.device, iser: client.sessions.iser.device };
-
 const measured =
   lab.benchmark && first && client && clientHost
     ? new Benchmark(
@@ -121,6 +117,14 @@ function bytes(size: string | undefined): number {
   return Number(parseSize(size ?? "0") ?? 0n);
 }
 
-export const results = measured?.results.runs;
-export const rawFolder = measured?.results.folder;
-export const summary = measured?.results.summary.markdown;
+/** The stack's outputs; a lab without a benchmark has no results. */
+export default {
+  targetIqn: first?.served.target.iqn,
+  portals: first?.target.portals,
+  devices: client && { iscsi: client.sessions.iscsi.device, iser: client.sessions.iser.device },
+  ...(measured && {
+    results: measured.results.runs,
+    rawFolder: measured.results.folder,
+    summary: measured.results.summary.markdown,
+  }),
+};

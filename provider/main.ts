@@ -24,6 +24,8 @@ type Inputs = OnHost & Plain;
 
 const lifecycle = new Lifecycle();
 let engine: engineGrpc.EngineClient | undefined;
+/** Ends when the engine has all that was reported, in its order. */
+let said: Promise<void> = Promise.resolve();
 
 /** `urn:pulumi:STACK::PROJECT::TYPES::NAME` → its parts. */
 function parts(urn: string): { owner: string; type: AnyType } {
@@ -46,7 +48,7 @@ function contextOf(urn: string): Context {
       request.setSeverity(
         severity === "warning" ? engineProto.LogSeverity.WARNING : engineProto.LogSeverity.INFO,
       );
-      engine?.log(request, () => {});
+      said = said.then(() => new Promise((told) => (engine ? engine.log(request, () => told()) : told())));
     },
   };
 }
