@@ -1,6 +1,6 @@
+import { CommandError } from "../provider/errors.ts";
 import type { Answer } from "../provider/host.ts";
-import { expect } from "../provider/resource.ts";
-import { asUnit, type BenchHost, type RunName, stopUnits, type Unit } from "./unit.ts";
+import { asUnit, type BenchHost, type RunName, stopUnits, type Unit, unitFailure } from "./unit.ts";
 
 /**
  * A collector: a program that prints one sample a second on a host while fio runs. When each sample arrived here
@@ -39,7 +39,7 @@ export function collect(
   // Whoever waits for `running` or `stop` gets the failure; nobody has to wait for both.
   running.catch(() => {});
   ended.then((answer) => {
-    const said = answer.stderr.trim() || `status ${answer.status}`;
+    const said = unitFailure(answer) ?? "no failure";
     reject(new Error(`${host.name}: ${argv[0]} ended before its first sample: ${said}`));
   }, reject);
   return {
@@ -49,7 +49,13 @@ export function collect(
       await stopUnits(host, run, job);
       const answer = await ended;
       // Asked to end, a program that has no handler dies of our signal: its output is whole up to there.
-      return answer.stdout === "" ? expect(host, answer, `what ${argv[0]} found`) : answer.stdout;
+      if (answer.stdout !== "") return answer.stdout;
+      const said = unitFailure(answer) ?? "nothing";
+      throw new CommandError(
+        host.name,
+        answer.status,
+        `${host.name}: ${argv[0]} printed nothing and said: ${said}`,
+      );
     },
   };
 }

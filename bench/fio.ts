@@ -7,7 +7,7 @@ import { parseMounts } from "./parse/mounts.ts";
 import type { Live } from "./progress.ts";
 import type { Request } from "./request.ts";
 import type { PathState } from "./result.ts";
-import { asUnit, type BenchHost, type RunName, type Unit, unitName } from "./unit.ts";
+import { asUnit, type BenchHost, type RunName, type Unit, unitFailure, unitName } from "./unit.ts";
 
 /** fio in a unit of its own, on the file system mounted through one path. */
 
@@ -78,7 +78,7 @@ function mountOptions(answer: Answer, path: PathState, { initiator, request }: B
   const table = documents(answer.stdout).documents.find(({ value }) => "filesystems" in (value as object));
   const mount = table && parseMounts(table.value)[0];
   if (mount === undefined) {
-    const said = answer.stderr.trim() || answer.stdout.trim() || "nothing";
+    const said = unitFailure(answer) ?? (answer.stdout.trim() || "nothing");
     const message = `${initiator.name}: could not mount ${path.block} (${path.device}) on ${request.mount}: ${said}`;
     throw new CommandError(initiator.name, answer.status, message);
   }
@@ -91,20 +91,19 @@ function mountOptions(answer: Answer, path: PathState, { initiator, request }: B
   return mount.options;
 }
 
-/** fio ended well, or an error with what it said. */
-export function expectFio(host: BenchHost, { status, stdout, stderr }: Answer): void {
-  if (status === 0) return;
-  const said = [...documents(stdout).outside, stderr.trim()].filter((line) => line !== "").join("; ");
-  throw new CommandError(
-    host.name,
-    status,
-    `${host.name}: fio ended with ${status} and said: ${said || "nothing"}`,
-  );
+/** fio ended well, or an error with the first of what it said: it repeats itself for each I/O that fails. */
+export function expectFio(host: BenchHost, answer: Answer, what: string): void {
+  const failure = unitFailure(answer);
+  if (failure === undefined) return;
+  const said = [...documents(answer.stdout).outside, ...failure.split("; ")];
+  const more = said.length > 3 ? ` (and ${said.length - 3} more)` : "";
+  const message = `${host.name}: ${what} failed with status ${answer.status}: ${said.slice(0, 3).join("; ")}${more}`;
+  throw new CommandError(host.name, answer.status, message);
 }
 
 /** Write the test file once, unless an earlier benchmark has. */
 export async function prefill(bench: Bench, path: PathState, live: Live): Promise<void> {
   const seconds = Math.ceil(bench.request.workload.size / slowestPrefill);
   const { answer } = await runFio(bench, path, "prefill", seconds, prefillArgv(bench.request, 5), live);
-  expectFio(bench.initiator, answer);
+  expectFio(bench.initiator, answer, `writing the test file on ${bench.request.mount}`);
 }

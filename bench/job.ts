@@ -36,8 +36,13 @@ export function fioArgv(request: Request, direction: Direction, every: number): 
 const prefillScript = `
 if [ "$(stat -c %s -- "$0" 2>/dev/null)" = "$1" ]; then exit 0; fi
 rm -f -- "$0" "$0.part"
+free=$(($(stat -f -c '%a * %S' -- "\${0%/*}")))
+if [ "$free" -lt "$1" ]; then
+  echo "it needs $1 bytes and the file system has $free free: make the volume larger or the benchmark smaller" >&2
+  exit 28
+fi
 shift
-"$@" && mv -- "$0.part" "$0"`;
+"$@" && mv -- "$0.part" "$0" || { s=$?; rm -f -- "$0.part"; exit $s; }`;
 
 /**
  * Write the whole test file once before anything is measured: a read must find what was written, and each write
@@ -68,7 +73,10 @@ findmnt --json --list --output ${mountColumns} --mountpoint "$2"
 shift 3
 exec "$@"`;
 
-/** Mount the LUN's block device, print what is mounted, then become `argv`. */
+/**
+ * Mount the LUN's block device, print what is mounted, then become `argv`. While anybody has the device open, its
+ * page cache may hold what stood there before the other path wrote: flushbufs drops it.
+ */
 export const mounted = (block: string, request: Request, argv: readonly string[]): string[] => [
   ...["unshare", "--mount", "sh", "-c", mountedScript, "sh", block, request.mount, request.filesystem.type],
   ...argv,

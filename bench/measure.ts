@@ -62,7 +62,7 @@ export async function measure(
     folder.write(`mpstat-storage-${job}.json`, storageText ?? "");
     folder.write(`mpstat-initiator-${job}.json`, initiatorText ?? "");
     folder.write(`zpool-iostat-${job}.txt`, iostatText ?? "");
-    expectFio(initiator, answer);
+    expectFio(initiator, answer, "fio");
     const report = parseFio(answer.stdout, direction);
     folder.write(`fio-${job}.json`, `${report.text}\n`);
     const invalid = whyInvalid(report, expectedOptions(request, direction), request.workload);

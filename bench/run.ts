@@ -56,8 +56,10 @@ export async function benchmark(request: Request, surroundings: Surroundings): P
       const wanted = request.paths.flatMap((path) =>
         request.workload.directions.map((direction) => ({ path, direction })),
       );
+      let each = runSeconds(request.workload);
       for (const [number, { path, direction }] of wanted.entries()) {
-        const left = (wanted.length - number - 1) * runSeconds(request.workload);
+        const left = (wanted.length - number - 1) * each;
+        const began = performance.now();
         const outcome = await attempt(bench, path, direction, async () => {
           const state = await readPath(initiator, request, path);
           if (!paths.some(({ protocol }) => protocol === path.protocol)) paths.push(state);
@@ -77,6 +79,7 @@ export async function benchmark(request: Request, surroundings: Surroundings): P
           `${path.protocol} ${direction}: ${outcome.valid ? inShort(outcome) : `no figures: ${outcome.invalid}`}`,
         );
         runs.push(outcome);
+        if (outcome.valid) each = (performance.now() - began) / 1000;
       }
     } finally {
       await Promise.allSettled([stopUnits(storage, bench.run), stopUnits(initiator, bench.run)]);
@@ -133,17 +136,19 @@ async function prefillOnce(bench: Bench, { initiator, say }: Surroundings): Prom
   say(
     `${request.paths.length * directions.length} runs of ${request.workload.runtime} s, about ${duration(measuring)} in all; first the test file of ${sizeInWords(size)} is written, unless it is there`,
   );
-  const failures: unknown[] = [];
+  const unusable: string[] = [];
   for (const path of request.paths) {
+    let state: PathState;
     try {
-      const state = await readPath(initiator, request, path);
-      return await prefill(bench, state, live(say, "writing the test file", { bytes: size }, measuring));
+      state = await readPath(initiator, request, path);
     } catch (error) {
       signal.throwIfAborted();
-      failures.push(error);
+      unusable.push(explain(error));
+      continue;
     }
+    return await prefill(bench, state, live(say, "writing the test file", { bytes: size }, measuring));
   }
-  throw new RefusedError(`nothing could be measured: ${failures.map(explain).join("\n")}`);
+  throw new RefusedError(`nothing can be measured:\n${unusable.join("\n")}`);
 }
 
 const inShort = (run: Extract<Run, { valid: true }>): string =>

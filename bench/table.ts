@@ -19,7 +19,7 @@ export function textTable({ head, rows, words }: Table): string {
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+        words || column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
       )
       .join("  ")
       .trimEnd();

@@ -1,5 +1,5 @@
 import { RefusedError } from "../provider/errors.ts";
-import type { Host } from "../provider/host.ts";
+import type { Answer, Host } from "../provider/host.ts";
 import { expect } from "../provider/resource.ts";
 
 /**
@@ -42,13 +42,28 @@ export function asUnit(unit: Unit, argv: readonly string[]): string[] {
   ];
   return [
     "systemd-run",
-    ...["--quiet", "--collect", "--pipe", "--wait", "--service-type=exec", "--setenv=LC_ALL=C"],
+    ...["--collect", "--pipe", "--wait", "--service-type=exec", "--setenv=LC_ALL=C"],
     `--unit=${unit.name}`,
     `--description=${unit.description}`,
     ...properties.map((property) => `--property=${property}`),
     "--",
     ...argv,
   ];
+}
+
+/** What systemd-run adds to a program's stderr. */
+const systemdLine =
+  /^(Running as unit|Finished with result|Main processes terminated|Service runtime|CPU time|Memory|IO|IP traffic)\b.*/;
+
+/** How a unit failed, in the program's own words, else in systemd's; undefined when it ended well. */
+export function unitFailure({ status, stderr }: Answer): string | undefined {
+  const ending = /^Main processes terminated with: (code=killed.*)$/m.exec(stderr)?.[1];
+  if (status === 0 && ending === undefined) return undefined;
+  const lines = stderr.split("\n").map((line) => line.trim());
+  const own = lines.filter((line) => line !== "" && !systemdLine.test(line));
+  if (own.length > 0) return own.join("; ");
+  if (lines.includes("Finished with result: timeout")) return "its time was over (RuntimeMaxSec)";
+  return ending === undefined ? `status ${status}, no word` : `ended from outside (${ending})`;
 }
 
 /** End this run's units of these jobs (all without one) and wait until they have ended. */

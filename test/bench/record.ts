@@ -73,3 +73,4 @@ for (const direction of ["read", "write"] as const) {
 }
 const failing = fioArgv({ ...request, mount: "/dev/shm" }, "write", 2).filter((o) => !o.startsWith("--size"));
 await record(initiator, `fio--no-space--${fio}`, [...failing, "--size=100g", "--fallocate=none"]);
+await initiator.ask(["rmdir", request.mount]);
