@@ -68,8 +68,11 @@ function plan(desired: InitiatorInputs | undefined, observed: InitiatorObserved)
   const { text, name, before } = observed;
   if (desired === undefined) {
     if (!isOurs(observed)) return [];
-    if (before === undefined)
-      return [{ say: "remove the initiator's name", argv: ["rm", "-f", file] }, restart];
+    if (before === undefined) {
+      // Without a name iscsid can't start; it comes again with its socket when there is one.
+      const stop = { say: "stop iscsid, nameless", argv: ["systemctl", "stop", "iscsid.service"] };
+      return [{ say: "remove the initiator's name", argv: ["rm", "-f", file] }, stop];
+    }
     return [{ say: "put the initiator's former name back", argv: ["mv", "-f", kept, file] }, restart];
   }
   if (isOurs(observed) && name === desired.name) return [];
