@@ -86,7 +86,9 @@ export function stepScript(step: Step): string {
 export function stepLine(step: Step): string {
   if ("argv" in step) {
     if (step.stdin === undefined) return commandLine(step.argv);
-    return `${commandLine(step.argv)} <<< ${step.secret ? "[secret]" : quote(step.stdin)}`;
+    const lines = step.stdin.split("\n").length;
+    const input = step.secret ? "[secret]" : lines > 2 ? `[${lines} lines]` : quote(step.stdin);
+    return `${commandLine(step.argv)} <<< ${input}`;
   }
   if ("file" in step) return `write ${step.file}${step.secret ? " [secret]" : ""}`;
   if ("attribute" in step) {
