@@ -1,5 +1,4 @@
-import { createWriteStream } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { execa } from "execa";
 import { type Output, type Progress, startProgress } from "./progress.ts";
@@ -51,7 +50,7 @@ export async function runSteps(
     const log = `${logs}/${step.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.log`;
     const progress = startProgress(step.name, "starting", output);
     try {
-      await step.bring(await workOf(progress, log));
+      await step.bring(workOf(progress, log));
       const found = await step.check();
       if (found === undefined) throw new Error("the command succeeded, but it is still not there");
       progress.end(`✓ ${step.name}: ${found}`);
@@ -63,14 +62,13 @@ export async function runSteps(
   return brought;
 }
 
-async function workOf(progress: Progress, log: string): Promise<Work> {
-  await mkdir(dirname(log), { recursive: true });
-  const stream = createWriteStream(log);
-  stream.on("error", () => {});
+function workOf(progress: Progress, log: string): Work {
+  mkdirSync(dirname(log), { recursive: true });
+  writeFileSync(log, "");
   return {
     note: progress.note,
     async run(file, args, options = {}) {
-      stream.write(`$ ${[file, ...args].join(" ")}\n`);
+      appendFileSync(log, `$ ${[file, ...args].join(" ")}\n`);
       const child = execa(file, args, {
         all: true,
         stdin: "ignore",
@@ -92,7 +90,7 @@ async function workOf(progress: Progress, log: string): Promise<Work> {
       );
       try {
         for await (const line of child.iterable({ from: "all" })) {
-          stream.write(`${line}\n`);
+          appendFileSync(log, `${line}\n`);
           progress.note(line);
         }
         const result = await child;
