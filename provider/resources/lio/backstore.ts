@@ -106,7 +106,12 @@ function plan(
       { say: `put ${name} on ${device}`, attribute: `${path}/control`, value: `udev_path=${device}` },
       { say: `name ${name}'s device`, attribute: `${path}/udev_path`, value: device },
       { say: `give ${name} serial ${serial}`, attribute: `${path}/wwn/vpd_unit_serial`, value: serial },
-      { say: `enable backstore ${name}`, attribute: `${path}/enable`, value: "1" },
+      {
+        // The shell says no more of a device that is busy than "I/O error".
+        say: `enable backstore ${name} on ${device}, which nothing else may have mounted or open`,
+        attribute: `${path}/enable`,
+        value: "1",
+      },
     );
   }
   for (const [attribute, value] of wanted(desired)) {
