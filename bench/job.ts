@@ -36,7 +36,8 @@ export function fioArgv(request: Request, direction: Direction, every: number): 
 const prefillScript = `
 if [ "$(stat -c %s -- "$0" 2>/dev/null)" = "$1" ]; then exit 0; fi
 rm -f -- "$0" "$0.part"
-free=$(($(stat -f -c '%a * %S' -- "\${0%/*}")))
+free=$(stat -f -c '%a * %S' -- "$(dirname -- "$0")")
+free=$(($free))
 if [ "$free" -lt "$1" ]; then
   echo "it needs $1 bytes and the file system has $free free: make the volume larger or the benchmark smaller" >&2
   exit 28

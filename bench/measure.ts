@@ -42,6 +42,11 @@ export async function measure(
   const mpstat = ["mpstat", "-P", "ALL", "-o", "JSON", "1"];
   const iostat = ["zpool", "iostat", "-Hpvy", "-T", "u", request.pool, "1"];
   const argv = fioArgv(request, direction, reportEvery(runtime));
+  // What came before is on the disks first, so that no run pays for another's dirty data.
+  await storage.apply([{ say: `sync pool ${request.pool}`, argv: ["zpool", "sync", request.pool] }], {
+    holder: request.stack,
+    sideBySide: true,
+  });
   const collectors = {
     storage: start(storage, "mpstat", mpstat, beginsSample),
     initiator: start(initiator, "mpstat", mpstat, beginsSample),

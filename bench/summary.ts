@@ -95,7 +95,7 @@ function notes({ runs, virtual, workload, environment }: Result): string[] {
       const fromDisks = Math.min(100, (run.pool.read / run.bandwidth) * 100);
       return `${name(run)}: the pool read ${figure(run.pool.read)} MB/s from its vdevs for ${figure(run.bandwidth)} MB/s to the initiator (${fromDisks.toFixed(0)} %).`;
     }),
-    `The test file was written whole before the first run, and each write run overwrites it. Compression ratio of the volume afterwards: ${environment.volume.properties.compressratio ?? "not known"}.`,
+    `The test file was written whole before the first run, and each write run overwrites it; zpool sync comes before each run. Compression ratio of the volume afterwards: ${environment.volume.properties.compressratio ?? "not known"}.`,
   ];
 }
 
