@@ -26,6 +26,8 @@ type RdmaLinkObserved = {
   /** Every RDMA device of the host and its network device, for messages. */
   links: Map<string, { state: string; device: string | undefined }>;
   link: { state: string; device: string | undefined } | undefined;
+  /** Is the link (soft-RoCE), or our note of it (hardware, which is always there), made? */
+  made: boolean;
   /** As ibv_devinfo reports it; undefined where that program is missing. */
   activeMtu: number | undefined;
   gids: string[];
@@ -100,9 +102,12 @@ export function parseDevinfo(stdout: string): { activeMtu: number | undefined; g
 
 const unitName = (name: string): string => `storage-lab-rdma-link-${name}.service`;
 const modulesFile = (name: string): string => `/etc/modules-load.d/storage-lab-rdma-link-${name}.conf`;
-const modulesText = "# Written by storage-lab: soft-RoCE.\nrdma_rxe";
+/** What the kernel has to load for each kind. Hardware's file also notes that the link is in use here. */
+const modulesOf = { rxe: "rdma_rxe", roce: "rdma_ucm", ipoib: "ib_ipoib" } as const;
+const modulesText = ({ name, kind }: RdmaLinkInputs): string =>
+  `# Written by storage-lab, for RDMA link ${name}.\n${modulesOf[kind]}`;
 
-async function observe(host: Questions, { name }: RdmaLinkInputs): Promise<RdmaLinkObserved> {
+async function observe(host: Questions, { name, kind }: RdmaLinkInputs): Promise<RdmaLinkObserved> {
   const [link, ids, info, files] = await Promise.all([
     host.ask(["rdma", "-j", "link"]),
     host.ask(["rdma", "-j", "resource", "show", "cm_id"]),
@@ -118,6 +123,7 @@ async function observe(host: Questions, { name }: RdmaLinkInputs): Promise<RdmaL
   return {
     links: found,
     link: there,
+    made: kind === "rxe" ? there !== undefined : files.has(modulesFile(name)),
     ...(there !== undefined && info.status !== 127
       ? parseDevinfo(expect(host, info, `the RDMA device ${name}`))
       : { activeMtu: undefined, gids: [] }),
@@ -132,12 +138,12 @@ function plan(
   observed: RdmaLinkObserved,
   { name, kind }: RdmaLinkInputs,
 ): Step[] {
-  if (kind !== "rxe") return [];
+  const isSoft = kind === "rxe";
   if (desired === undefined) {
     return [
-      ...(observed.link === undefined
-        ? []
-        : [{ say: `remove RDMA link ${name}`, argv: ["rdma", "link", "delete", name] }]),
+      ...(isSoft && observed.link !== undefined
+        ? [{ say: `remove RDMA link ${name}`, argv: ["rdma", "link", "delete", name] }]
+        : []),
       ...(observed.module === undefined
         ? []
         : [{ say: `remove ${modulesFile(name)}`, argv: ["rm", "-f", modulesFile(name)] }]),
@@ -145,19 +151,25 @@ function plan(
     ];
   }
   const { device } = desired;
+  const text = modulesText(desired);
   const steps: Step[] = [];
-  if (observed.link === undefined) {
+  if (isSoft && observed.link === undefined) {
     steps.push(
-      { say: "load soft-RoCE", argv: ["modprobe", "rdma_rxe"] },
+      { say: "load soft-RoCE", argv: ["modprobe", modulesOf.rxe] },
       {
         say: `make RDMA link ${name} over ${device}`,
         argv: ["rdma", "link", "add", name, "type", "rxe", "netdev", device],
       },
     );
   }
-  if (observed.module !== modulesText) {
-    steps.push({ say: "let soft-RoCE load at boot", file: modulesFile(name), text: `${modulesText}\n` });
+  if (observed.module !== text) {
+    steps.push({
+      say: `write ${modulesFile(name)}, for the next boot`,
+      file: modulesFile(name),
+      text: `${text}\n`,
+    });
   }
+  if (!isSoft) return steps;
   const unit = networkUnit({
     description: `storage-lab: RDMA link ${name} over ${device}`,
     device,
@@ -213,7 +225,7 @@ export const rdmaLink: ResourceType<RdmaLinkInputs, RdmaLinkObserved> = {
   inputs: rdmaLinkInputs,
   identity: ({ name }) => name,
   observe,
-  exists: ({ link }) => link !== undefined,
+  exists: ({ made }) => made,
   current: ({ link }, inputs) => ({ ...inputs, device: link?.device ?? inputs.device }),
   plan,
   refusals,

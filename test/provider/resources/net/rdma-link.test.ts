@@ -42,6 +42,7 @@ const lines = (steps: Step[]): string[] =>
 const fresh: Observed = {
   links: new Map(),
   link: undefined,
+  made: false,
   activeMtu: undefined,
   gids: [],
   users: [],
@@ -56,6 +57,7 @@ const there: Observed = (() => {
     ...fresh,
     links: new Map([["rxe0", made]]),
     link: made,
+    made: true,
     module: text(modules).trimEnd(),
     unit: { text: text(unit).trimEnd(), enabled: true },
   };
@@ -145,6 +147,24 @@ describe("planning an RDMA link", () => {
     );
     assert.match(text, /^After=.* storage-lab-interface-eth1\.service$/m);
   });
+});
+
+test("hardware is only looked for: what is made is a note of it, with its module", async () => {
+  const hardware: RdmaLinkInputs = { ...inputs, name: "mlx5_0", kind: "ipoib", device: "ib0" };
+  const note = "/etc/modules-load.d/storage-lab-rdma-link-mlx5_0.conf";
+  const link = { state: "ACTIVE", device: "ib0" };
+  const before: Observed = { ...fresh, links: new Map([["mlx5_0", link]]), link };
+  assert.equal(type.exists(before), false, "it is there, and nobody's yet");
+  assert.deepEqual(refusals(hardware, before), []);
+  const steps = plan(hardware, before);
+  assert.deepEqual(lines(steps), [`write ${note}`]);
+  const after = {
+    ...before,
+    made: true,
+    module: "# Written by storage-lab, for RDMA link mlx5_0.\nib_ipoib",
+  };
+  assert.deepEqual(plan(hardware, after), []);
+  assert.deepEqual(lines(plan(undefined, after, hardware)), [`rm -f ${note}`]);
 });
 
 test("refusals name users, links and devices", () => {
