@@ -35,6 +35,9 @@ export class Unfinished extends Error {
   }
 }
 
+/** How long a host that did not answer is left in peace: more than a preview, less than a virtual machine's boot. */
+const forgetAfter = 10_000;
+
 export type Diff = {
   changes: (Change & { replace: boolean })[];
   /** The object differs on the host although the inputs are the same. */
@@ -44,7 +47,8 @@ export type Diff = {
 export class Lifecycle {
   readonly #hosts = new Map<string, Connection>();
   readonly #connect: (address: HostAddress) => Connection;
-  readonly #toldUnreachable = new Set<string>();
+  /** Hosts that did not answer, and when: said once, and not waited for again by every resource of a preview. */
+  readonly #unreachable = new Map<string, number>();
 
   constructor(connect = (address: HostAddress): Connection => new Host(address)) {
     this.#connect = connect;
@@ -226,23 +230,23 @@ export class Lifecycle {
 
   /** What is there now, or undefined where the host can't be asked: said once a host, never taken for absence. */
   async #ifReachable(type: AnyType, inputs: Inputs, context: Context): Promise<unknown> {
+    const { name } = inputs.host;
+    const failed = this.#unreachable.get(name);
+    if (failed !== undefined && Date.now() - failed < forgetAfter) return undefined;
     try {
       return await type.observe(this.#host(inputs.host), inputs);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
-      if (!this.#toldUnreachable.has(inputs.host.name)) {
-        this.#toldUnreachable.add(inputs.host.name);
-        if (await isMachineStopped(inputs.host)) {
-          context.report(
-            "info",
-            `${inputs.host.name}: its virtual machine does not run yet; what will be on it is planned without looking`,
-          );
-        } else {
-          context.report(
-            "warning",
-            `${error.message}\n  What is on ${inputs.host.name} is planned without looking.`,
-          );
-        }
+      const told = this.#unreachable.has(name);
+      this.#unreachable.set(name, Date.now());
+      if (told) return undefined;
+      if (await isMachineStopped(inputs.host)) {
+        context.report(
+          "info",
+          `${name}: its virtual machine does not run yet; what will be on it is planned without looking`,
+        );
+      } else {
+        context.report("warning", `${error.message}\n  What is on ${name} is planned without looking.`);
       }
       return undefined;
     }
