@@ -23,7 +23,7 @@ export async function removeStaleLocks(backendUrl: string | undefined): Promise<
     const file = join(entry.parentPath, entry.name);
     const lock = parseLock(await readFile(file, "utf8").catch(() => ""));
     if (lock === undefined || lock.hostname !== hostname() || (await holds(lock))) continue;
-    await rm(file, { force: true });
+    for (const part of [file, `${file}.attrs`]) await rm(part, { force: true });
     removed.push(`Removed the lock of an engine that is gone (process ${lock.pid}): ${file}`);
   }
   return removed;
@@ -49,10 +49,13 @@ async function holds(lock: Lock): Promise<boolean> {
       (error as NodeJS.ErrnoException).code !== "ENOENT" && (error as NodeJS.ErrnoException).code !== "ESRCH"
     );
   }
+  // proc_pid_stat(5): the name may hold blanks and brackets, so fields are counted from its end.
+  const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // Dead, and only not yet waited for.
+  if (state === "Z" || state === "X") return false;
   const taken = Date.parse(lock.timestamp ?? "");
   if (Number.isNaN(taken)) return true;
-  // proc_pid_stat(5): the name may hold blanks and brackets, so fields are counted from its end; 22 is the start.
-  const ticks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+  const ticks = Number(fields[18]);
   const booted = Number(/^btime (\d+)$/m.exec(await readFile("/proc/stat", "utf8"))?.[1]);
   const ticksPerSecond = 100;
   const margin = 5000;
