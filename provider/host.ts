@@ -48,7 +48,6 @@ export interface Questions {
 /** What the lifecycle needs of a host. */
 export interface Connection extends Questions {
   apply(steps: readonly Step[], options: ApplyOptions): Promise<void>;
-  close(): Promise<void>;
 }
 
 export type ApplyOptions = {
@@ -142,13 +141,6 @@ export class Host implements Connection {
       throw this.#unreachable(result.stderr.trim(), result.shortMessage);
     }
     return { argv, status: result.exitCode, stdout: result.stdout, stderr: result.stderr };
-  }
-
-  /** Close the shared connection, if this process's host has one. */
-  async close(): Promise<void> {
-    if (this.address.ssh === "local") return;
-    const options = { reject: false, cwd: projectFolder } as const;
-    await execa("ssh", [...this.#sshOptions(), "-O", "exit", this.address.ssh], options);
   }
 
   async #sendQuestions(): Promise<void> {

@@ -166,10 +166,6 @@ export class Lifecycle {
     if (rest.length > 0) throw unfinished(type, inputs, rest);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#hosts.values()].map((host) => host.close()));
-  }
-
   /** Observe, plan, apply, observe again; a second plan that is not empty is an error. */
   async #ensure(type: AnyType, inputs: Inputs, how: "create" | "update", context: Context): Promise<Plain> {
     const host = this.#host(inputs.host);

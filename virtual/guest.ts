@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -89,7 +91,7 @@ function qemuArguments(spec: MachineSpec, accel: { accel: string; smp: number })
     ...["-name", spec.name, "-uuid", text("uuid"), "-machine", "q35,usb=off"],
     ...(accel.accel === "kvm" ? ["-accel", "kvm", "-cpu", "host"] : tcg),
     ...["-smp", String(accel.smp), "-m", `${(parseSize(spec.memory) ?? 0n) / 1048576n}M`],
-    ...["-nodefaults", "-no-user-config", "-display", "none", "-daemonize", "-pidfile", "qemu.pid"],
+    ...["-nodefaults", "-no-user-config", "-display", "none", "-pidfile", "qemu.pid"],
     ...[
       "-kernel",
       join(text("image"), "vmlinuz"),
@@ -162,6 +164,28 @@ async function sshPort(): Promise<string> {
   return port;
 }
 
+/**
+ * QEMU in a session of its own, so that it outlives this process. Not by -daemonize: that leaves the folder, and
+ * the link's path, which is relative since a socket's path has 108 bytes at most, would lead nowhere when QEMU
+ * connects again.
+ */
+async function launch(args: readonly string[]): Promise<void> {
+  rmSync(inFolder("qmp.sock"), { force: true });
+  const log = openSync(inFolder("qemu.log"), "w");
+  const program = join(qemuFolder, "qemu-system-x86_64");
+  const qemu = spawn(program, args, { cwd: folder, detached: true, stdio: ["ignore", log, log] });
+  const ended = new Promise<string>((done) => {
+    qemu.once("error", (error) => done(error.message));
+    qemu.once("exit", (status, signal) => done(`it ended with ${status ?? signal}: ${text("qemu.log")}`));
+  });
+  const answers = async (): Promise<undefined> => {
+    while (!(await monitor("query-status").catch(() => undefined))) await pause(100);
+  };
+  const failed = await Promise.race([ended, answers()]);
+  if (failed !== undefined) throw new Error(`QEMU could not start in ${folder}: ${failed}`);
+  qemu.removeAllListeners().unref();
+}
+
 async function start(): Promise<void> {
   const spec = JSON.parse(text("machine.json")) as MachineSpec;
   await once("uuid", (part) => writeFileSync(part, randomUUID()));
@@ -189,7 +213,7 @@ async function start(): Promise<void> {
       if (statSync(inFolder(file)).size < bytes) truncateSync(inFolder(file), bytes);
     }
     const accel = JSON.parse(readFileSync(join(cacheRoot(), "qemu/accel.json"), "utf8"));
-    await execa(join(qemuFolder, "qemu-system-x86_64"), qemuArguments(spec, accel), { cwd: folder });
+    await launch(qemuArguments(spec, accel));
   }
   const known = `${spec.name} ${text("host_key.pub")}\n`;
   writeFileSync(inFolder("known_hosts"), known);
@@ -245,3 +269,5 @@ const run = verbs[verb ?? ""];
 if (run === undefined || folderArgument === undefined)
   throw new Error("usage: guest.ts start|shutdown|stop FOLDER");
 await run();
+// A guest that was started is no reason to stay.
+process.exit();

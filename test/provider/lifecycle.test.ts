@@ -50,10 +50,6 @@ class FileHost implements Connection {
     }
     return Promise.resolve();
   }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 }
 
 const noteInputs = z.strictObject({

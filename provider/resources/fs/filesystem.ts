@@ -24,7 +24,7 @@ export const filesystemInputs = z.strictObject({
   type: z.enum(["xfs"]).meta({ change: "replace" }).describe("Kind of file system."),
   label: z
     .string()
-    .regex(/^[\x21-\x7e]{1,12}$/, "an XFS label has 1 to 12 printable ASCII characters without blanks")
+    .regex(/^[A-Za-z0-9_.:+-]{1,12}$/, "a label has 1 to 12 letters, digits and _ . : + -")
     .optional()
     .describe("Label, shown by lsblk and blkid. Left out: left alone."),
 });
@@ -37,8 +37,8 @@ export type FilesystemObserved = {
   superblock: Superblock | undefined;
   /** Signatures on the device, as phrases. */
   signatures: string[];
-  /** Where the file system is mounted, by whichever path it was reached; the last mount first. */
-  mounts: string[];
+  /** Mounted file systems that were made for this device, by whichever path they were reached; the last first. */
+  mounts: { target: string; uuid: string }[];
   /** mkfs.xfs is there. */
   programs: boolean;
 };
@@ -52,13 +52,14 @@ async function observe(host: Questions, { device }: FilesystemInputs): Promise<F
     host.ask(["command", "-v", "mkfs.xfs"]),
   ]);
   const programs = mkfs.status === 0;
+  const mounts = parseMounts(expect(host, mountinfo, "the mounts"));
   if (node.status !== 0 && node.stderr.includes("not a block device")) {
-    return { device, node: undefined, superblock: undefined, signatures: [], mounts: [], programs };
+    const others = await mountsFor(host, device, mounts, undefined);
+    return { device, node: undefined, superblock: undefined, signatures: [], mounts: others, programs };
   }
   const [found] = parseLsblk(expect(host, node, device));
   if (found === undefined) throw new ParseError(`lsblk shows nothing of ${device}`);
   const superblock = parseSuperblock(expect(host, sector, `the first sector of ${device}`));
-  const mounted = parseMounts(expect(host, mountinfo, "the mounts"));
   return {
     device,
     node: found,
@@ -66,7 +67,7 @@ async function observe(host: Questions, { device }: FilesystemInputs): Promise<F
     signatures: (readSignatures(host, signatures, device) ?? []).map(({ type, label }) =>
       label === null ? type : `${type} "${label}"`,
     ),
-    mounts: superblock === undefined ? [] : await mountsOf(host, found.kname, superblock.uuid, mounted),
+    mounts: await mountsFor(host, device, mounts, { node: found, superblock }),
     programs,
   };
 }
@@ -91,29 +92,32 @@ const unescaped = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
 /**
- * The mounts of this file system: of the device itself, or of another path to the same disk (the other session),
- * which only the UUID in its superblock tells.
+ * The mounts of what was made for this device: of the device itself, or of another path to the same disk (the
+ * other session), which only the UUID in the mounted superblock tells.
  */
-async function mountsOf(
+async function mountsFor(
   host: Questions,
-  node: string,
-  uuid: string,
+  device: string,
   mounts: readonly Mount[],
-): Promise<string[]> {
+  known: { node: BlockDevice; superblock: Superblock | undefined } | undefined,
+): Promise<FilesystemObserved["mounts"]> {
   const xfs = mounts.filter(({ type, source }) => type === "xfs" && source.startsWith("/dev/"));
-  const answers = await Promise.all(
-    xfs.map(async ({ source }) => (source === node ? undefined : await host.ask(readSuperblock(source)))),
+  const found = await Promise.all(
+    xfs.map(async ({ target, source }) => {
+      const same = known !== undefined && [known.node.kname, known.node.name].includes(source);
+      const superblock = same
+        ? known.superblock
+        : mountedSuperblock(host, await host.ask(readSuperblock(source)), source);
+      return { target, uuid: superblock?.uuid ?? "" };
+    }),
   );
-  return xfs
-    .filter(({ source }, n) => source === node || sameUuid(host, answers[n], source, uuid))
-    .map(({ target }) => target)
-    .reverse();
+  return found.filter(({ uuid }) => isMarked(uuid, device)).reverse();
 }
 
 /** A mounted device that can't be read any more (its session is gone) is not known to be ours. */
-function sameUuid(host: Questions, answer: Answer | undefined, source: string, uuid: string): boolean {
-  if (answer === undefined || /No such (file|device)|Input\/output error/.test(answer.stderr)) return false;
-  return parseSuperblock(expect(host, answer, `the first sector of ${source}`))?.uuid === uuid;
+function mountedSuperblock(host: Questions, answer: Answer, source: string): Superblock | undefined {
+  if (/No such (file|device)|Input\/output error/.test(answer.stderr)) return undefined;
+  return parseSuperblock(expect(host, answer, `the first sector of ${source}`));
 }
 
 /** The file system that this project made for this device, and finished. */
@@ -132,9 +136,9 @@ function plan(
 ): Step[] {
   const { device } = observed;
   if (desired === undefined) {
-    // The mounts of what is not ours are not ours either.
-    if (made(observed) === undefined) return [];
-    return observed.mounts.map((target) => onceReleased(`unmount ${target}`, target, ["umount", target]));
+    return observed.mounts
+      .filter(({ uuid }) => uuid === markedUuid(owner, device))
+      .map(({ target }) => onceReleased(`unmount ${target}`, target, ["umount", target]));
   }
   if (observed.node === undefined) return [];
   const have = made(observed);
@@ -148,9 +152,12 @@ function plan(
     ];
   }
   if (desired.label === undefined || desired.label === have.label) return [];
-  return [
-    { say: `label the XFS on ${device} ${desired.label}`, argv: ["xfs_admin", "-L", desired.label, device] },
-  ];
+  const [mount] = observed.mounts;
+  const argv =
+    mount === undefined
+      ? ["xfs_admin", "-L", desired.label, device]
+      : ["xfs_io", "-c", `label -s ${desired.label}`, mount.target];
+  return [{ say: `label the XFS on ${device} ${desired.label}`, argv }];
 }
 
 /** Smallest device that mkfs.xfs takes. */

@@ -8,7 +8,7 @@ import type { Step } from "../../step.ts";
 /**
  * vm:Machine: a guest of the virtual lab, run by QEMU (qemu-system-x86_64(1)) from the image that
  * virtual/ builds. The machine is a folder: its disks, keys, ssh_config and pid file; `virtual/guest.ts` starts
- * and stops it there. QEMU makes itself a daemon, so that the guest outlives the provider; the pid file and the
+ * and stops it there. QEMU runs in a session of its own, so that the guest outlives the provider; the pid file and the
  * machine's UUID on QEMU's command line find it again.
  */
 

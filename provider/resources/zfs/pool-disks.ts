@@ -15,7 +15,7 @@ import {
   wipefs,
 } from "./disks.ts";
 import type { PoolInputs, PoolObserved } from "./pool.ts";
-import { poolComment } from "./properties.ts";
+import { noZfs, poolComment } from "./properties.ts";
 import { type PoolStatus, parseImportable } from "./status.ts";
 import { firstPartition, poolOf, sameDisk, vdevArguments, vdevChanges } from "./vdevs.ts";
 
@@ -83,13 +83,11 @@ const zfsMembers = (device: Disk["device"]): string[] =>
         .map(({ kname }) => kname);
 
 function readImportable(host: Questions, answer: Answer, name: string): PoolObserved["importable"] {
-  if (noProgram(answer)) return [];
+  if (noZfs(answer)) return [];
   return parseImportable(expect(host, answer, "the pools that are not imported")).filter(
     (pool) => pool.name === name,
   );
 }
-
-const noProgram = (answer: Answer): boolean => answer.status === 127;
 
 /**
  * Where a run notes, before it gives disks to a pool that it found to be free, or takes them back from a pool that

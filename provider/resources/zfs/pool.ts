@@ -156,7 +156,7 @@ function plan(
   const { name } = desired;
   if (observed.pool !== undefined)
     return [...endRecord(observed, name), ...update(desired, observed, observed.pool, owner)];
-  const module = observed.zfs.module ? [] : loadModule;
+  const module = loadModule(observed.zfs.module);
   const [exported] = ours(observed, owner);
   if (exported !== undefined) {
     const folders = [
@@ -178,10 +178,17 @@ function plan(
   ];
 }
 
-/** A step of its own, for the module that this host loads by itself from now on: modules-load.d(5). */
-const loadModule: Step[] = [
-  { say: "load the ZFS module", argv: ["modprobe", "zfs"] },
-  { say: "load the ZFS module at boot", file: "/etc/modules-load.d/storage-lab-zfs.conf", text: "zfs\n" },
+/**
+ * ZFS's programs load the module when they are first run, so that it is loaded says nothing of the next boot:
+ * modules-load.d(5) does, wherever this project makes or imports a pool.
+ */
+const loadModule = (loaded: boolean): Step[] => [
+  ...(loaded ? [] : [{ say: "load the ZFS module", argv: ["modprobe", "zfs"] }]),
+  {
+    say: "have the ZFS module loaded at boot",
+    file: "/etc/modules-load.d/storage-lab-zfs.conf",
+    text: "zfs\n",
+  },
 ];
 
 const assignments = (options: [string, string | number][], flag: string): string[] =>
@@ -246,12 +253,10 @@ function update(
   const additions: Step[] =
     add.length === 0
       ? []
-      : [
-          ...takeDisks(observed, desired, owner, {
-            say: `add ${vdevArguments(add).join(" ")} to pool ${name}`,
-            argv: ["zpool", "add", ...ashiftOf(desired), name, ...vdevArguments(add)],
-          }),
-        ];
+      : takeDisks(observed, desired, owner, {
+          say: `add ${vdevArguments(add).join(" ")} to pool ${name}`,
+          argv: ["zpool", "add", ...ashiftOf(desired), name, ...vdevArguments(add)],
+        });
   return [
     ...setPool(name, differing(comment, pool.properties)),
     ...setRoot(name, differing(mark, pool.root)),
