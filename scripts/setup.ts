@@ -8,6 +8,7 @@ import { imageMissing, imageStep } from "./steps/image.ts";
 import { askSudo, packagesStep, refuseOtherMachines } from "./steps/packages.ts";
 import { pulumiMissing, pulumiStep } from "./steps/pulumi-cli.ts";
 import { qemuMissing, qemuStep } from "./steps/qemu.ts";
+import { stacksStep } from "./steps/stacks.ts";
 import { runSteps, type Step } from "./steps.ts";
 
 /** Brings what the project needs beyond node_modules, in order; what is there already is only looked at. */
@@ -18,7 +19,8 @@ export async function setUp(): Promise<void> {
   const packages = packagesStep(
     (await Promise.all([pulumiMissing(), qemuMissing(), imageMissing()])).includes(true),
   );
-  const steps: Step[] = [packages, pulumiStep, commandPluginStep, qemuStep, imageStep, acceleratorStep];
+  const machine: Step[] = [packages, pulumiStep, commandPluginStep, qemuStep, imageStep, acceleratorStep];
+  const steps = [...machine, stacksStep];
   // Ending the process ends what the steps have started: each listens for its exit.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => process.exit(130));
