@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CommandError } from "../../../../provider/errors.ts";
+import {
+  volume as type,
+  type VolumeInputs,
+  volumeInputs,
+} from "../../../../provider/resources/zfs/volume.ts";
+import { type Step, stepLine } from "../../../../provider/step.ts";
+import { fakeHost, recorded, type Told } from "../../../recorded.ts";
+
+const inputs: VolumeInputs = {
+  host: { name: "storage", ssh: "storage" },
+  name: "tank/lun0",
+  size: "512M",
+  volblocksize: "16K",
+  compression: "off",
+  onDelete: "destroy",
+};
+const owner = "storage-lab/lab";
+const get = "zfs get -Hp -o property,value,source all tank/lun0";
+const list = "zfs list -H -d 1 -t snapshot -o name tank/lun0";
+const node = "test -b /dev/zvol/tank/lun0";
+const there: Record<string, Told> = { [get]: recorded("zfs-get--volume--zfs-2.3.9"), [list]: "", [node]: "" };
+const gone = "cannot open 'tank/lun0': dataset does not exist\n";
+const absent: Record<string, Told> = {
+  [get]: { status: 1, stderr: gone },
+  [list]: { status: 1, stderr: gone },
+  [node]: { status: 1 },
+};
+
+const observe = (told: Record<string, Told>) => type.observe(fakeHost(told), inputs);
+const plan = async (
+  desired: VolumeInputs | undefined,
+  told = there,
+  last = desired ?? inputs,
+): Promise<string[]> => type.plan(desired, await observe(told), last, owner).map(line);
+const refusals = async (
+  desired: VolumeInputs | undefined,
+  told = there,
+  last = desired ?? inputs,
+): Promise<string[]> => type.refusals?.(desired, await observe(told), last, owner) ?? [];
+const line = (step: Step): string =>
+  "argv" in step && step.stdin !== undefined ? step.argv.join(" ") : stepLine(step);
+const marks = "-o org.storage-lab:on-delete=destroy -o org.storage-lab:owner=storage-lab/lab";
+const wait = "wait up to 120 s for: test -b /dev/zvol/tank/lun0";
+
+describe("observing a volume", () => {
+  test("asks three things at once", async () => {
+    const host = fakeHost(there);
+    const observed = await type.observe(host, inputs);
+    assert.deepEqual(host.asked, [get, list, node]);
+    assert.deepEqual([type.exists(observed), observed.node, observed.snapshots], [true, true, []]);
+    assert.equal(type.owner?.(observed, owner), owner);
+    assert.deepEqual(type.current(observed, inputs), inputs);
+  });
+
+  test("absence by ZFS's own words alone", async () => {
+    assert.equal(type.exists(await observe(absent)), false);
+    await assert.rejects(
+      observe({ ...there, [get]: { status: 1, stderr: "pool I/O is suspended\n" } }),
+      CommandError,
+    );
+    await assert.rejects(
+      observe({ ...there, [list]: { status: 1, stderr: "out of memory\n" } }),
+      CommandError,
+    );
+    await assert.rejects(
+      observe({ ...there, [node]: { status: 2, stderr: "test: syntax error\n" } }),
+      CommandError,
+    );
+  });
+
+  test("what differs is shown as it is there, the rest as declared", async () => {
+    const other: VolumeInputs = {
+      ...inputs,
+      size: "1.5T",
+      volblocksize: "32 KiB",
+      compression: "lz4",
+      sync: "always",
+      sparse: true,
+    };
+    assert.deepEqual(type.current(await observe(there), other), {
+      ...other,
+      size: "512 MiB",
+      volblocksize: "16 KiB",
+      compression: "off",
+      sync: "standard",
+      sparse: false,
+    });
+  });
+});
+
+describe("planning a volume", () => {
+  const cases: [
+    what: string,
+    desired: VolumeInputs | undefined,
+    told: Record<string, Told>,
+    steps: string[],
+  ][] = [
+    ["as declared", inputs, there, []],
+    ["as declared, in another spelling", { ...inputs, size: "0.5 GiB", volblocksize: "16384" }, there, []],
+    [
+      "absent",
+      inputs,
+      absent,
+      [`zfs create -V 536870912 -o volblocksize=16384 -o compression=off ${marks} tank/lun0`, wait],
+    ],
+    [
+      "absent, sparse, the block size left out",
+      {
+        host: inputs.host,
+        name: "tank/lun0",
+        size: "1.5T",
+        sparse: true,
+        sync: "always",
+        onDelete: "destroy",
+      },
+      absent,
+      [`zfs create -s -V 1649267441664 -o sync=always ${marks} tank/lun0`, wait],
+    ],
+    [
+      "absent, without a node",
+      { ...inputs, volmode: "none" },
+      absent,
+      [`zfs create -V 536870912 -o volblocksize=16384 -o compression=off -o volmode=none ${marks} tank/lun0`],
+    ],
+    ["one property", { ...inputs, compression: "lz4" }, there, ["zfs set compression=lz4 tank/lun0"]],
+    ["grown", { ...inputs, size: "1 GiB" }, there, ["zfs set volsize=1073741824 tank/lun0", wait]],
+    ["sparse from now on", { ...inputs, sparse: true }, there, ["zfs set refreservation=none tank/lun0"]],
+    [
+      "retained from now on",
+      { ...inputs, onDelete: "retain" },
+      there,
+      ["zfs set org.storage-lab:on-delete=retain tank/lun0"],
+    ],
+    ["its node not there yet", inputs, { ...there, [node]: { status: 1 } }, [wait]],
+    ["deleted", undefined, there, ["sh -s -- 60 /dev/zvol/tank/lun0 zfs destroy tank/lun0"]],
+    ["deleted, and gone already", undefined, absent, []],
+  ];
+  for (const [what, desired, told, steps] of cases) {
+    test(what, async () => assert.deepEqual(await plan(desired, told), steps));
+  }
+
+  test("a volume that is retained stays", async () => {
+    assert.deepEqual(await plan(undefined, there, { ...inputs, onDelete: "retain" }), []);
+  });
+
+  test("an imported volume gets the mark; an inherited one is none", async () => {
+    const text = recorded("zfs-get--volume--zfs-2.3.9").replace(
+      /^org.storage-lab:owner.*$/m,
+      "org.storage-lab:owner\tstorage-lab/lab\tinherited from tank",
+    );
+    assert.equal(type.owner?.(await observe({ ...there, [get]: text }), owner), undefined);
+    assert.deepEqual(await plan(inputs, { ...there, [get]: text }), [
+      "zfs set org.storage-lab:owner=storage-lab/lab tank/lun0",
+    ]);
+  });
+});
+
+describe("what a volume refuses", () => {
+  test("nothing where it is as declared, or absent", async () => {
+    assert.deepEqual([await refusals(inputs), await refusals(inputs, absent)], [[], []]);
+  });
+  test("to shrink, with both sizes", async () => {
+    assert.deepEqual(await refusals({ ...inputs, size: "256M" }), [
+      "Volume tank/lun0 has 536870912 bytes (512 MiB); shrinking it to the declared 268435456 bytes (256 MiB) would cut off data. Declare at least 512 MiB, or make another volume.",
+    ]);
+  });
+  test("a size that its own block size does not divide", async () => {
+    const { volblocksize: _, ...rest } = inputs;
+    assert.match(
+      (await refusals({ ...rest, size: "536875008" }))[0] ?? "",
+      /multiple of volblocksize: 536875008 bytes/,
+    );
+  });
+  test("to be destroyed with its snapshots", async () => {
+    const told = { ...there, [list]: "tank/lun0@a\ntank/lun0@b\n" };
+    assert.match((await refusals(undefined, told))[0] ?? "", /has snapshots \(tank\/lun0@a, tank\/lun0@b\)/);
+    assert.deepEqual(await refusals(undefined, told, { ...inputs, onDelete: "retain" }), []);
+  });
+  test("a file system of that name", async () => {
+    const told = { ...there, [get]: "type\tfilesystem\t-\n" };
+    assert.deepEqual(await refusals(inputs, told), [
+      "tank/lun0 is a filesystem, not a volume. Give the volume another name.",
+    ]);
+  });
+  test("a host without ZFS, with the command that brings it", async () => {
+    const none = { status: 127, stderr: "sh: 1: zfs: not found\n" };
+    assert.match(
+      (await refusals(inputs, { ...absent, [get]: none }))[0] ?? "",
+      /apt-get install .*zfsutils-linux.*dnf install zfs/,
+    );
+  });
+  test("to be replaced, unless it may be destroyed", () => {
+    assert.equal(type.refusesReplace?.(inputs), undefined);
+    assert.match(type.refusesReplace?.({ ...inputs, onDelete: "retain" }) ?? "", /would lose what it holds/);
+  });
+});
+
+describe("a volume's rules", () => {
+  const cases: [Partial<VolumeInputs>, key: string, RegExp][] = [
+    [
+      { size: "33561640K" },
+      "size",
+      /34367119360 bytes .* is not one of 16384 bytes \(16 KiB\); the next are 34367111168/,
+    ],
+    [{ size: "200000004096" }, "size", /200000004096 bytes .* 16384 bytes/],
+    [{ size: "0" }, "size", /more than 0/],
+    [{ volblocksize: "24K" }, "volblocksize", /power of two/],
+    [{ volblocksize: "256" }, "volblocksize", /power of two from 512 B/],
+    [{ volblocksize: "32M" }, "volblocksize", /power of two from 512 B/],
+    [{ name: "tank" }, "name", /POOL\/VOLUME/],
+    [{ name: "tank/a b" }, "name", /"tank\/a b"/],
+    [{ name: "tank/$(reboot)" }, "name", /is not/],
+    [{ name: "tank/../x" }, "name", /is not/],
+    [{ name: "tank/lun0@snap" }, "name", /is not/],
+    [{ name: "-o/x" }, "name", /is not/],
+  ];
+  for (const [change, key, sentence] of cases) {
+    test(JSON.stringify(change), () => {
+      const [found, ...others] = type.rules?.({ ...inputs, ...change }) ?? [];
+      assert.deepEqual([found?.[0], others], [key, []]);
+      assert.match(found?.[1] ?? "", sentence);
+    });
+  }
+  test("none is broken", () => assert.deepEqual(type.rules?.(inputs), []));
+  test("the schema refuses unknown keys and sizes of two meanings", () => {
+    assert.equal(volumeInputs.safeParse(inputs).success, true);
+    for (const wrong of [
+      { size: "200GB" },
+      { size: "1.3" },
+      { compression: "lz5" },
+      { blocksize: "16K" },
+      { sync: "on" },
+    ]) {
+      assert.equal(volumeInputs.safeParse({ ...inputs, ...wrong }).success, false, JSON.stringify(wrong));
+    }
+  });
+});
