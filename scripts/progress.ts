@@ -3,8 +3,10 @@
  * one every 15 seconds, and one at the end.
  */
 export type Progress = {
-  /** What it is doing right now: usually the last line that a child process printed. */
+  /** What it is doing now, in our words. */
   note(text: string): void;
+  /** The last line that a program printed in doing it. */
+  detail(line: string): void;
   end(text: string): void;
 };
 
@@ -13,19 +15,26 @@ export type Output = { write(text: string): unknown; isTTY?: boolean; columns?: 
 export function startProgress(name: string, what: string, output: Output = process.stdout): Progress {
   const start = performance.now();
   const seconds = () => Math.round((performance.now() - start) / 1000);
-  let latest = "";
+  let doing = what;
+  let line = "";
+  const latest = () => [doing, line].filter(Boolean).join(": ");
   const live = () => {
-    const line = `  … ${name} ${duration(seconds())}  ${latest || what}`;
-    output.write(`\r\x1b[K${line.slice(0, (output.columns ?? 80) - 1)}`);
+    const whole = `  … ${name} ${duration(seconds())}  ${latest()}`;
+    output.write(`\r\x1b[K${whole.slice(0, (output.columns ?? 80) - 1)}`);
   };
   if (output.isTTY) live();
   else output.write(`  … ${name}: ${what}\n`);
   const timer = output.isTTY
     ? setInterval(live, 500)
-    : setInterval(() => output.write(`  … ${name} ${duration(seconds())}  ${latest}\n`), 15_000);
+    : setInterval(() => output.write(`  … ${name} ${duration(seconds())}  ${latest()}\n`), 15_000);
   return {
     note(text) {
-      latest = text.replaceAll(/[^\x20-\x7e]+/g, " ").trim();
+      doing = text;
+      line = "";
+    },
+    detail(text) {
+      // A program's colours and other controls would break the line.
+      line = text.replaceAll(/[^\x20-\x7e]+/g, " ").trim();
     },
     end(text) {
       clearInterval(timer);

@@ -10,14 +10,10 @@ import { setUp } from "./setup.ts";
 /** npm start [-- STACK]: set-up, then `pulumi up` on the stack, `lab` unless one is named, then what came of it. */
 
 async function start(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { "setup-only": { type: "boolean", default: false } },
-  });
+  const { stack, setUpOnly } = asked(process.argv.slice(2));
   await setUp();
-  if (values["setup-only"]) return 0;
+  if (setUpOnly) return 0;
 
-  const stack = positionals[0] ?? "lab";
   const began = performance.now();
   console.log(`\n$ pulumi up --stack ${stack}`);
   const selected = await runPulumi(["stack", "select", "--create", stack]);
@@ -29,17 +25,38 @@ async function start(): Promise<number> {
     return up;
   }
   await report(stack);
-  console.log(`\nStack ${stack} is up (${duration(Math.round((performance.now() - began) / 1000))})`);
+  const took = duration(Math.round((performance.now() - began) / 1000));
+  console.log(`\nStack ${stack}: ${(await changed(stack)) ? "up" : "no changes"} (${took})`);
   return 0;
+}
+
+function asked(args: string[]): { stack: string; setUpOnly: boolean } {
+  const options = { "setup-only": { type: "boolean", default: false } } as const;
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    if (positionals.length > 1) throw new Error(`these are ${positionals.length} names`);
+    return { stack: positionals[0] ?? "lab", setUpOnly: values["setup-only"] };
+  } catch (cause) {
+    throw new Error("npm start takes the name of one stack, `lab` unless given: npm start -- lab-raidz2", {
+      cause,
+    });
+  }
+}
+
+const pulumi = async (...args: string[]): Promise<unknown> =>
+  JSON.parse((await execa("pulumi", args, { cwd: project, env: pulumiEnvironment() })).stdout);
+
+/** Whether the update that has just ended changed anything. */
+async function changed(stack: string): Promise<boolean> {
+  const [last] = (await pulumi("stack", "history", "--json", "--page-size", "1", "--stack", stack)) as {
+    resourceChanges?: Record<string, number>;
+  }[];
+  return Object.keys(last?.resourceChanges ?? {}).some((kind) => kind !== "same");
 }
 
 /** The summary's figures and its path; the other outputs have just been shown by Pulumi. */
 async function report(stack: string): Promise<void> {
-  const { stdout } = await execa("pulumi", ["stack", "output", "--json", "--stack", stack], {
-    cwd: project,
-    env: pulumiEnvironment(),
-  });
-  const { summary } = JSON.parse(stdout) as { summary?: unknown };
+  const { summary } = (await pulumi("stack", "output", "--json", "--stack", stack)) as { summary?: unknown };
   if (typeof summary !== "string" || !summary.endsWith(".md")) return;
   const text = await readFile(summary, "utf8").catch(() => undefined);
   console.log(text === undefined ? "" : `\n${text.trimEnd()}`);

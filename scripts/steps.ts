@@ -48,7 +48,7 @@ export async function runSteps(
     brought++;
     output.write(`${step.name} is missing: ${step.why}\n  $ ${step.command}\n`);
     const log = `${logs}/${step.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.log`;
-    const progress = startProgress(step.name, "starting", output);
+    const progress = startProgress(step.name, "begins", output);
     try {
       await step.bring(workOf(progress, log));
       const found = await step.check();
@@ -91,7 +91,7 @@ function workOf(progress: Progress, log: string): Work {
       try {
         for await (const line of child.iterable({ from: "all" })) {
           appendFileSync(log, `${line}\n`);
-          progress.note(line);
+          progress.detail(line);
         }
         const result = await child;
         if (late) throw new Error(`${file} did not end within ${options.deadlineSeconds ?? 3600} s`);

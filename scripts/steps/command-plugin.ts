@@ -44,9 +44,10 @@ export const commandPluginStep: Step = {
         deadlineSeconds: 60,
       });
     try {
+      note("trying the official plugin");
       await install();
     } catch {
-      note("the official plugin can't be reached: installing the stand-in");
+      note("the official plugin can't be reached, installing the stand-in");
       const scratch = join(cacheRoot(), "command-provider");
       await rm(scratch, { recursive: true, force: true });
       await mkdir(scratch, { recursive: true });

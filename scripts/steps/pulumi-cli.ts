@@ -40,8 +40,9 @@ export const pulumiStep: Step = {
   },
   async bring(work) {
     await buildFolder(await toolchainFolder(), async (staging) => {
+      work.note("trying the official release");
       await official(staging, work).catch(async () => {
-        work.note("the official release can't be reached: building it");
+        work.note("the official release can't be reached, building");
         await rm(staging, { recursive: true, force: true });
         await mkdir(staging);
         await build(staging, work);
@@ -61,7 +62,10 @@ async function official(staging: string, { run }: Work): Promise<void> {
 }
 
 async function build(staging: string, { run, note }: Work): Promise<void> {
-  if ((await goStep.check()) === undefined) await goStep.bring({ run, note });
+  if ((await goStep.check()) === undefined) {
+    note("no Go here, unpacking Debian's");
+    await goStep.bring({ run, note });
+  }
   const go = await findGo();
   if (go === undefined)
     throw new Error("no Go from 1.21 on; install Debian's package golang-go, then try again");
@@ -89,6 +93,7 @@ async function build(staging: string, { run, note }: Work): Promise<void> {
     "3.68.0",
     `${pulumi}/sdk/v3/nodejs/cmd/pulumi-language-nodejs`,
   );
+  note("building the command line");
   await goBuild("pulumi-cli", "pulumi", version, `${pulumi}/pkg/v3/cmd/pulumi`);
   await run(join(staging, "bin/pulumi"), ["version"], {
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "1" },

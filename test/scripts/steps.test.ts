@@ -43,7 +43,7 @@ test("what is missing is named with its command, brought, and timed", async () =
   assert.equal(
     output.text(),
     "Big Thing is missing: a test wants it\n  $ bring Big Thing\n" +
-      "  … Big Thing: starting\n  ✓ Big Thing: Big Thing 1.0 (0 s)\n",
+      "  … Big Thing: begins\n  ✓ Big Thing: Big Thing 1.0 (0 s)\n",
   );
   const log = readFileSync(join(folder, "big-thing.log"), "utf8");
   assert.match(log, /^\$ sh -c echo out; echo err >&2\n/);
@@ -53,7 +53,7 @@ test("what is missing is named with its command, brought, and timed", async () =
 test("on a terminal the line is live and leaves no rest", async () => {
   const output = screen(true);
   await runSteps([step("Thing", async ({ note }) => note("half\nway"))], logs(), output);
-  assert.ok(output.text().includes("\r\x1b[K  … Thing 0 s  starting"));
+  assert.ok(output.text().includes("\r\x1b[K  … Thing 0 s  begins"));
   assert.ok(output.text().endsWith("\r\x1b[K  ✓ Thing: Thing 1.0 (0 s)\n"));
 });
 
