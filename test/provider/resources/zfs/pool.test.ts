@@ -47,7 +47,7 @@ const there: Record<string, Told> = {
   [status]: recorded("zpool-status--two-mirrors-log-cache-spare--zfs-2.3.9"),
   [zpoolGet]: recorded("zpool-get--two-mirrors--zfs-2.3.9"),
   [zfsGet]: recorded("zfs-get--pool-root--zfs-2.3.9"),
-  [zfsList]: "tank\t-\n",
+  [zfsList]: recorded("zfs-list--pool-with-volume--zfs-2.3.9"),
   [record]: noRecord,
 };
 
