@@ -28,12 +28,17 @@ export type Context = {
 export class Unfinished extends Error {
   readonly id: string;
   readonly outputs: Plain;
+  /** Property paths of `outputs` that are secret. */
+  secrets: readonly string[] = [];
   constructor(id: string, outputs: Plain, cause: unknown) {
     super(explain(cause), { cause });
     this.id = id;
     this.outputs = outputs;
   }
 }
+
+/** What is there, and whose mark it carries. */
+type Found = { observed: unknown; owner: string | undefined };
 
 /** How long a host that did not answer is left in peace: more than a preview, less than a virtual machine's boot. */
 const forgetAfter = 10_000;
@@ -102,8 +107,9 @@ export class Lifecycle {
       return { changes, drifted: false };
     }
     if (unknowns.length > 0) return { changes, drifted: false };
-    const observed = await this.#ifReachable(type, after, context);
-    if (observed === undefined) return { changes, drifted: false };
+    const found = await this.#ifReachable(type, after, context);
+    if (found === undefined) return { changes, drifted: false };
+    const { observed } = found;
     this.#refuse(type, after, observed, context, after);
     const steps: Step[] = type.plan(after, observed, after, context.owner);
     if (steps.length > 0 && changes.length === 0) reportDrift(type, after, observed, steps, context);
@@ -112,10 +118,10 @@ export class Lifecycle {
 
   /** What a create would give, as far as it can be known; refuses what can be refused by reading. */
   async previewCreate(type: AnyType, inputs: Inputs, context: Context): Promise<Plain> {
-    const observed = await this.#ifReachable(type, inputs, context);
-    if (observed !== undefined) {
-      if (type.exists(observed)) await this.#mayTouch(type, inputs, observed, "create", context);
-      this.#refuse(type, inputs, observed, context, inputs);
+    const found = await this.#ifReachable(type, inputs, context);
+    if (found !== undefined) {
+      if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "create", context);
+      this.#refuse(type, inputs, found.observed, context, inputs);
     }
     return { ...inputs, ...type.outputs(inputs, undefined) };
   }
@@ -143,9 +149,9 @@ export class Lifecycle {
 
   async delete(type: AnyType, inputs: Inputs, context: Context): Promise<void> {
     const host = this.#host(inputs.host);
-    let observed: unknown;
+    let found: Found;
     try {
-      observed = await type.observe(host, inputs);
+      found = await this.#look(type, inputs, context);
     } catch (error) {
       if (!(error instanceof TransportError) || !(await isMachineStopped(inputs.host))) throw error;
       context.report(
@@ -154,7 +160,8 @@ export class Lifecycle {
       );
       return;
     }
-    if (type.exists(observed)) await this.#mayTouch(type, inputs, observed, "delete", context);
+    const { observed, owner } = found;
+    if (type.exists(observed)) mayTouch(type, inputs, owner, "delete", context);
     this.#refuse(type, inputs, observed, context);
     const steps = type.plan(undefined, observed, inputs, context.owner);
     await host.apply(
@@ -169,14 +176,10 @@ export class Lifecycle {
   /** Observe, plan, apply, observe again; a second plan that is not empty is an error. */
   async #ensure(type: AnyType, inputs: Inputs, how: "create" | "update", context: Context): Promise<Plain> {
     const host = this.#host(inputs.host);
-    const observed = await type.observe(host, inputs);
-    const mark = await this.#mayTouch(
-      type,
-      inputs,
-      observed,
-      type.exists(observed) ? how : "create anew",
-      context,
-    );
+    const { observed, owner } = await this.#look(type, inputs, context);
+    if (type.exists(observed)) mayTouch(type, inputs, owner, how, context);
+    const identity = type.identity(inputs);
+    const mark = type.owner || owner === context.owner ? [] : claim(type.type, identity, context.owner);
     this.#refuse(type, inputs, observed, context, inputs);
     const steps: Step[] = type.plan(inputs, observed, inputs, context.owner);
     try {
@@ -194,29 +197,16 @@ export class Lifecycle {
     }
   }
 
-  /** Refuses what another stack, or nobody of ours, has made. Returns the steps that put our mark on. */
-  async #mayTouch(
-    type: AnyType,
-    inputs: Inputs,
-    observed: unknown,
-    how: "create" | "create anew" | "update" | "delete",
-    context: Context,
-  ): Promise<Step[]> {
-    const identity = type.identity(inputs);
-    const owner = type.owner
-      ? type.owner(observed, context.owner)
-      : await recordedOwner(this.#host(inputs.host), type.type, identity);
-    const mark = type.owner || owner === context.owner ? [] : claim(type.type, identity, context.owner);
-    if (owner === context.owner || how === "create anew") return mark;
-    if (owner === undefined && how !== "create") return mark;
-    const whose = owner === undefined ? "this stack did not make it" : `stack ${owner} made it`;
-    const out =
-      how === "create"
-        ? `Take it over with: pulumi import storagelab:${type.type} NAME ${identifier(type, inputs)} — or choose another name.`
-        : `Forget it here with: pulumi state delete URN — or change it from stack ${owner}.`;
-    throw new RefusedError(
-      `${named(type, inputs)} is there already and ${whose} (this is ${context.owner}). Nothing was touched. ${out}`,
-    );
+  /** What is there, and whose it is, in one round trip. */
+  async #look(type: AnyType, inputs: Inputs, context: Context): Promise<Found> {
+    const host = this.#host(inputs.host);
+    if (type.owner) {
+      const observed = await type.observe(host, inputs);
+      return { observed, owner: type.owner(observed, context.owner) };
+    }
+    const record = recordedOwner(host, type.type, type.identity(inputs));
+    const [observed, owner] = await Promise.all([type.observe(host, inputs), record]);
+    return { observed, owner };
   }
 
   #refuse(type: AnyType, inputs: Inputs, observed: unknown, context: Context, desired?: Inputs): void {
@@ -225,12 +215,12 @@ export class Lifecycle {
   }
 
   /** What is there now, or undefined where the host can't be asked: said once a host, never taken for absence. */
-  async #ifReachable(type: AnyType, inputs: Inputs, context: Context): Promise<unknown> {
+  async #ifReachable(type: AnyType, inputs: Inputs, context: Context): Promise<Found | undefined> {
     const { name } = inputs.host;
     const failed = this.#unreachable.get(name);
     if (failed !== undefined && Date.now() - failed < forgetAfter) return undefined;
     try {
-      return await type.observe(this.#host(inputs.host), inputs);
+      return await this.#look(type, inputs, context);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       const told = this.#unreachable.has(name);
@@ -255,6 +245,25 @@ export class Lifecycle {
       ...(type.sideBySide ? { sideBySide: true } : {}),
     };
   }
+}
+
+/** Refuses what another stack, or nobody of ours, has made. */
+function mayTouch(
+  type: AnyType,
+  inputs: Inputs,
+  owner: string | undefined,
+  how: "create" | "update" | "delete",
+  context: Context,
+): void {
+  if (owner === context.owner || (owner === undefined && how !== "create")) return;
+  const whose = owner === undefined ? "this stack did not make it" : `stack ${owner} made it`;
+  const out =
+    how === "create"
+      ? "Choose another name, or take it away by hand."
+      : `Forget it here with: pulumi state delete URN — or change it from stack ${owner}.`;
+  throw new RefusedError(
+    `${named(type, inputs)} is there already and ${whose} (this is ${context.owner}). Nothing was touched. ${out}`,
+  );
 }
 
 const identifier = (type: AnyType, inputs: Inputs): string => `${inputs.host.name}/${type.identity(inputs)}`;

@@ -56,6 +56,14 @@ function contextOf(urn: string): Context {
 /** Outputs with what is secret kept secret: what arrived in an envelope leaves in one. */
 const reply = (outputs: Plain, inputs: Decoded) => encode(outputs, inputs.secrets);
 
+/** What is kept of an unfinished object holds its secrets in envelopes too. */
+const keepSecret =
+  ({ secrets }: Decoded) =>
+  (error: unknown): never => {
+    if (error instanceof Unfinished) error.secrets = secrets;
+    throw error;
+  };
+
 type Reply<T> = (error: Partial<grpc.ServiceError> | null, value?: T) => void;
 // biome-ignore lint/suspicious/noExplicitAny: the generated messages share no interface for their fields.
 type Request = any;
@@ -76,7 +84,7 @@ function failure(error: unknown): Partial<grpc.ServiceError> {
   if (!(error instanceof Unfinished)) return { code: grpc.status.UNKNOWN, details: message };
   const detail = new provider.ErrorResourceInitFailed();
   detail.setId(error.id);
-  detail.setProperties(encode(error.outputs));
+  detail.setProperties(encode(error.outputs, error.secrets));
   detail.setReasonsList([message]);
   const packed = new anyProto.Any();
   packed.pack(detail.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
@@ -191,7 +199,7 @@ const service = {
         );
       return response;
     }
-    const made = await lifecycle.create(type, inputs.value as Inputs, context);
+    const made = await lifecycle.create(type, inputs.value as Inputs, context).catch(keepSecret(inputs));
     response.setId(made.id);
     response.setProperties(reply(made.outputs, inputs));
     return response;
@@ -219,7 +227,12 @@ const service = {
       return response;
     }
     response.setProperties(
-      reply(await lifecycle.update(type, inputs.value as Inputs, contextOf(request.getUrn())), inputs),
+      reply(
+        await lifecycle
+          .update(type, inputs.value as Inputs, contextOf(request.getUrn()))
+          .catch(keepSecret(inputs)),
+        inputs,
+      ),
     );
     return response;
   }),
