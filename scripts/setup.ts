@@ -22,12 +22,14 @@ export async function setUp(): Promise<void> {
   const machine: Step[] = [packages, pulumiStep, commandPluginStep, qemuStep, imageStep, acceleratorStep];
   const steps = [...machine, stacksStep];
   // Ending the process ends what the steps have started: each listens for its exit.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.once(signal, () => process.exit(130));
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const leave = () => process.exit(130);
+  for (const signal of signals) process.on(signal, leave);
 
   await askSudo(packages);
   const waiting = () => console.log(`Another set-up is working in ${root}; waiting for it`);
   const brought = await locked(root, waiting, () => runSteps(steps, join(root, "log")));
+  for (const signal of signals) process.off(signal, leave);
 
   const took = performance.now() - start;
   const time = took < 1000 ? `${Math.round(took)} ms` : duration(Math.round(took / 1000));
