@@ -1,6 +1,9 @@
+# shellcheck shell=bash
 # Sourced by the recipes of this folder: the Debian release that the lab is made of, and how to bootstrap it.
 set -euo pipefail
 export LC_ALL=C
+# Where a normal user's PATH lacks them: mke2fs, depmod.
+export PATH=$PATH:/usr/sbin:/sbin
 
 suite=trixie
 components=main,contrib

@@ -1,4 +1,4 @@
-import { mkdir, readlink, symlink } from "node:fs/promises";
+import { readlink, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { execa } from "execa";
 import { buildFolder, contentKey, pointTo } from "../cache.ts";
@@ -43,14 +43,16 @@ export const qemuStep: Step = {
   async bring({ run }) {
     const own = await ownQemu();
     const folder = join(cacheRoot(), "qemu", own && own.major >= 8 ? "own" : await unpackedKey());
-    await buildFolder(folder, async (staging) => {
-      if (own && own.major >= 8) {
-        await mkdir(staging, { recursive: true });
-        for (const program of programs) await symlink(join(own.folder, program), join(staging, program));
-      } else {
-        await run(virtual("fetch-qemu"), [staging]);
-      }
-    });
+    // One that another checkout has brought already is only pointed to: guests may run from it.
+    const whole = programs.every((program) => executable(join(folder, program)));
+    if (!whole)
+      await buildFolder(folder, async (staging) => {
+        if (own && own.major >= 8) {
+          for (const program of programs) await symlink(join(own.folder, program), join(staging, program));
+        } else {
+          await run(virtual("fetch-qemu"), [staging]);
+        }
+      });
     await pointTo(current(), folder);
   },
 };
