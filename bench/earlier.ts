@@ -28,7 +28,8 @@ export async function replaceEarlier(results: string, say: (text: string) => voi
   mkdirSync(results, { recursive: true });
   const file = join(results, ".running");
   const earlier = readNote(file);
-  const lives = () => earlier !== undefined && processBegan(earlier.pid) === earlier.began;
+  const lives = () =>
+    earlier !== undefined && earlier.pid !== process.pid && processBegan(earlier.pid) === earlier.began;
   if (earlier !== undefined && lives()) {
     say(`an earlier benchmark of this stack still runs (process ${earlier.pid}); ending it`);
     process.kill(earlier.pid, "SIGTERM");

@@ -1,6 +1,5 @@
 import { CommandError, ParseError } from "../provider/errors.ts";
 import type { Answer } from "../provider/host.ts";
-import type { Folder } from "./folder.ts";
 import { mounted, prefillArgv } from "./job.ts";
 import { documents } from "./parse/documents.ts";
 import { parseMounts } from "./parse/mounts.ts";
@@ -16,7 +15,6 @@ export type Bench = {
   readonly run: RunName;
   readonly storage: BenchHost;
   readonly initiator: BenchHost;
-  readonly folder: Folder;
   readonly signal: AbortSignal;
   /** The mount point is not there yet, so it goes when we go. */
   readonly ownsMountPoint: boolean;

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { explain } from "../provider/errors.ts";
@@ -21,7 +21,7 @@ const usage = "usage: node bench/main.ts run < request.json | node bench/main.ts
 const exitStatus: Record<string, number> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 async function run(): Promise<number> {
-  const asked = request.safeParse(JSON.parse(await text(process.stdin)));
+  const asked = request.safeParse(parseJson(await text(process.stdin)));
   if (!asked.success)
     throw new TypeError(`the request is not of the form known here: ${z.prettifyError(asked.error)}`);
   const interruption = new AbortController();
@@ -32,17 +32,14 @@ async function run(): Promise<number> {
   for (const output of [process.stdout, process.stderr])
     output.on("error", () => interruption.abort("SIGHUP"));
   const say = sayTo((line) => process.stderr.write(line));
-  const { hosts, ...rest } = asked.data;
+  const { hosts } = asked.data;
   try {
-    const found = await benchmark(
-      { hosts, ...rest },
-      {
-        storage: new Host(hosts.storage),
-        initiator: new Host(hosts.initiator),
-        say,
-        signal: interruption.signal,
-      },
-    );
+    const found = await benchmark(asked.data, {
+      storage: new Host(hosts.storage),
+      initiator: new Host(hosts.initiator),
+      say,
+      signal: interruption.signal,
+    });
     process.stderr.write(`\n${terminal(found)}\n`);
     if (found.runs.every((r) => !r.valid)) {
       throw new Error(`no run has figures: ${found.runs.map((r) => (r.valid ? "" : r.invalid)).join("\n")}`);
@@ -57,8 +54,16 @@ async function run(): Promise<number> {
   }
 }
 
+function parseJson(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch (cause) {
+    throw new TypeError("the request on stdin is not JSON", { cause });
+  }
+}
+
 function show(argument: string | undefined): number {
-  const folder = argument === undefined ? latest() : inProject(argument);
+  const folder = argument === undefined ? latest() : resolve(argument);
   const file = [join(folder, "summary.md"), join(folder, "latest", "summary.md")].find(existsSync);
   if (file === undefined)
     throw new Error(`${folder}: no summary.md in it, nor in its latest. Name a run's folder.`);

@@ -5,11 +5,12 @@ import { collect, samplesWithin } from "./collect.ts";
 import { mean, summariseCpu } from "./cpu.ts";
 import { arcstats } from "./environment.ts";
 import { type Bench, expectFio, reportEvery, runFio, spareSeconds } from "./fio.ts";
+import type { Folder } from "./folder.ts";
 import { expectedOptions, fioArgv } from "./job.ts";
 import { aboveLink, whyInvalid } from "./judge.ts";
 import { arcBetween, parseArcstats } from "./parse/arcstats.ts";
 import { parseFio } from "./parse/fio.ts";
-import { beginsSample, liveCore, parseMpstat } from "./parse/mpstat.ts";
+import { type Mpstat, mpstatOf } from "./parse/mpstat.ts";
 import { parseZpoolIostat } from "./parse/zpool-iostat.ts";
 import type { Live } from "./progress.ts";
 import type { Direction } from "./request.ts";
@@ -20,12 +21,13 @@ import { type BenchHost, stopUnits, type Unit, unitName } from "./unit.ts";
 
 export async function measure(
   bench: Bench,
+  folder: Folder,
   path: PathState,
   direction: Direction,
-  link: Pick<Environment, "storage" | "initiator">,
+  hosts: Pick<Environment, "storage" | "initiator">,
   live: Live,
 ): Promise<{ run: ValidRun; mountOptions: string }> {
-  const { request, storage, initiator, folder } = bench;
+  const { request, storage, initiator } = bench;
   const { runtime, rampTime = 0 } = request.workload;
   const job = `${path.protocol}-${direction}`;
   const unit = (host: BenchHost, program: string): Unit => ({
@@ -34,12 +36,22 @@ export async function measure(
     seconds: runtime + rampTime + 2 * spareSeconds,
     stopSignal: "SIGINT",
   });
-  const start = (host: BenchHost, program: string, argv: string[], isSample: (line: string) => boolean) =>
-    collect(host, bench.run, `${job}-${program}`, unit(host, program), argv, isSample, (line) => {
+  const start = (
+    host: BenchHost,
+    program: string,
+    argv: readonly string[],
+    isSample: (line: string) => boolean,
+    onLine?: (line: string) => void,
+  ) => collect(host, bench.run, `${job}-${program}`, unit(host, program), argv, isSample, onLine);
+  const mpstats = {
+    storage: mpstatOf(hosts.storage.versions.sysstat ?? ""),
+    initiator: mpstatOf(hosts.initiator.versions.sysstat ?? ""),
+  };
+  const mpstat = (host: BenchHost, { argv, beginsSample, liveCore }: Mpstat) =>
+    start(host, "mpstat", argv, beginsSample, (line) => {
       const core = liveCore(line);
       if (core) live.core(host.name, core);
     });
-  const mpstat = ["mpstat", "-P", "ALL", "-o", "JSON", "1"];
   const iostat = ["zpool", "iostat", "-Hpvy", "-T", "u", request.pool, "1"];
   const argv = fioArgv(request, direction, reportEvery(runtime));
   // What came before is on the disks first, so that no run pays for another's dirty data.
@@ -48,8 +60,8 @@ export async function measure(
     sideBySide: true,
   });
   const collectors = {
-    storage: start(storage, "mpstat", mpstat, beginsSample),
-    initiator: start(initiator, "mpstat", mpstat, beginsSample),
+    storage: mpstat(storage, mpstats.storage),
+    initiator: mpstat(initiator, mpstats.initiator),
     iostat: start(storage, "zpool-iostat", iostat, (line) => line.startsWith(`${request.pool}\t`)),
   };
   try {
@@ -64,8 +76,8 @@ export async function measure(
     );
     folder.write(`arcstats-before-${job}.txt`, expect(storage, before, "the ARC's counters"));
     folder.write(`arcstats-after-${job}.txt`, expect(storage, after, "the ARC's counters"));
-    folder.write(`mpstat-storage-${job}.json`, storageText ?? "");
-    folder.write(`mpstat-initiator-${job}.json`, initiatorText ?? "");
+    folder.write(`mpstat-storage-${job}.${mpstats.storage.extension}`, storageText ?? "");
+    folder.write(`mpstat-initiator-${job}.${mpstats.initiator.extension}`, initiatorText ?? "");
     folder.write(`zpool-iostat-${job}.txt`, iostatText ?? "");
     expectFio(initiator, answer, "fio");
     const report = parseFio(answer.stdout, direction);
@@ -94,14 +106,14 @@ export async function measure(
           iops: report.iops ?? 0,
           clat: report.clat,
         },
-        storage: summariseCpu(parseMpstat(storageText ?? ""), within("storage")),
-        initiator: summariseCpu(parseMpstat(initiatorText ?? ""), within("initiator")),
+        storage: summariseCpu(mpstats.storage.parse(storageText ?? ""), within("storage")),
+        initiator: summariseCpu(mpstats.initiator.parse(initiatorText ?? ""), within("initiator")),
         arc: arcBetween(parseArcstats(before.stdout), parseArcstats(after.stdout)),
         pool: {
           read: mean(pool.map(({ read }) => read)) / 1e6,
           write: mean(pool.map(({ write }) => write)) / 1e6,
         },
-        aboveLink: aboveLink(bandwidth, [link.storage.link.speed, link.initiator.link.speed]),
+        aboveLink: aboveLink(bandwidth, [hosts.storage.link.speed, hosts.initiator.link.speed]),
         warnings: [...report.warnings],
       },
     };

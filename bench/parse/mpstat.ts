@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { ParseError, RefusedError } from "../../provider/errors.ts";
+import { ParseError } from "../../provider/errors.ts";
+import { parseMpstatText } from "./mpstat-text.ts";
 
 /**
  * What mpstat(1) of sysstat reports with `-o JSON -P ALL 1`: each sample is the share of the last second, in
@@ -84,25 +85,51 @@ export function parseMpstat(text: string): CpuSample[] {
 }
 
 /** One row of a report that is still being printed, for the display of progress; undefined for other lines. */
-export function liveCore(line: string): Core | undefined {
+function liveCore(line: string): Core | undefined {
   if (!/^\s*\{"cpu": "\d+"/.test(line)) return undefined;
   const parsed = row.safeParse(JSON.parse(line.trim().replace(/,$/, "")));
   return parsed.success ? { core: Number(parsed.data.cpu), ...core(parsed.data) } : undefined;
 }
 
-/** Does this line of a report that is still being printed begin a sample? */
-export const beginsSample = (line: string): boolean => /^\s*"timestamp":/.test(line);
+function liveTextCore(line: string): Core | undefined {
+  const columns = "CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle";
+  if (!/^\d\d:\d\d:\d\d\s+\d+(\s+\d+\.\d+){10}$/.test(line)) return undefined;
+  return parseMpstatText(`00:00:00 ${columns}\n00:00:00 all${" 0.00".repeat(10)}\n${line}`)[0]?.cores[0];
+}
 
-/** sysstat's version out of `mpstat -V`; refused below 12.2, whose JSON is broken. */
+/** How a version of mpstat is asked for a sample a second, and how its answer is read, whole and while it comes. */
+export type Mpstat = {
+  readonly argv: readonly string[];
+  readonly extension: "json" | "txt";
+  parse(text: string): CpuSample[];
+  beginsSample(line: string): boolean;
+  liveCore(line: string): Core | undefined;
+};
+
+const json: Mpstat = {
+  argv: ["mpstat", "-P", "ALL", "-o", "JSON", "1"],
+  extension: "json",
+  parse: parseMpstat,
+  beginsSample: (line) => /^\s*"timestamp":/.test(line),
+  liveCore,
+};
+const text: Mpstat = {
+  argv: ["mpstat", "-P", "ALL", "1"],
+  extension: "txt",
+  parse: parseMpstatText,
+  beginsSample: (line) => /^\d\d:\d\d:\d\d\s+CPU\s/.test(line),
+  liveCore: liveTextCore,
+};
+
+/** JSON from sysstat 12.2 on; before, its JSON is broken and the text is read. */
+export function mpstatOf(version: string): Mpstat {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 12 || (major === 12 && minor >= 2) ? json : text;
+}
+
+/** sysstat's version out of `mpstat -V`. */
 export function sysstatVersion(text: string, host: string): string {
-  const version = /^sysstat version (\d+)\.(\d+)(?:\.\d+)*$/m.exec(text);
-  if (!version)
-    throw new ParseError(`mpstat -V on ${host}: no version in ${JSON.stringify(text.slice(0, 120))}`);
-  const [line, major, minor] = version;
-  if (Number(major) < 12 || (Number(major) === 12 && Number(minor) < 2)) {
-    throw new RefusedError(
-      `${host}: ${line} prints broken JSON (mpstat -o JSON); the benchmark needs 12.2 or newer. Update the package sysstat.`,
-    );
-  }
-  return line.replace("sysstat version ", "");
+  const version = /^sysstat version (\d+\.\d+(?:\.\d+)*)$/m.exec(text)?.[1];
+  if (version !== undefined) return version;
+  throw new ParseError(`mpstat -V on ${host}: no version in ${JSON.stringify(text.slice(0, 120))}`);
 }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beginsSample, liveCore, parseMpstat, sysstatVersion } from "../../../bench/parse/mpstat.ts";
-import { ParseError, RefusedError } from "../../../provider/errors.ts";
+import { mpstatOf, parseMpstat, sysstatVersion } from "../../../bench/parse/mpstat.ts";
+import { ParseError } from "../../../provider/errors.ts";
 import { recorded } from "../../recorded.ts";
+
+const { beginsSample, liveCore } = mpstatOf("12.7.5");
 
 const names = { "mpstat--json--12.7.5": [3, 1], "mpstat--json-two-cpus--12.6.1": [2, 2] } as const;
 
@@ -53,16 +55,50 @@ test("a sample without the row for all CPUs is an error", () => {
   assert.throws(() => parseMpstat(text), /no row for all CPUs/);
 });
 
-test("versions whose JSON is broken are refused", () => {
+test("the text of older versions holds the same", () => {
+  const text = recorded("mpstat--text-two-cpus--12.6.1");
+  const { parse, beginsSample: begins, liveCore: live } = mpstatOf("12.1.7");
+  const parsed = parse(text);
+  assert.deepEqual(
+    parsed.map(({ cores }) => cores.map(({ core }) => core)),
+    [
+      [0, 1],
+      [0, 1],
+    ],
+  );
+  const lines = text.split("\n");
+  assert.equal(lines.filter(begins).length, 2);
+  assert.deepEqual(
+    lines.flatMap((line) => live(line) ?? []),
+    parsed.flatMap(({ cores }) => cores),
+  );
+  const heading = "12:00:01 CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle";
+  const row = (cpu: string) => `12:00:01 ${cpu} 1.00 0.00 2.00 60.00 0.00 3.00 0.00 0.00 0.00 34.00`;
+  assert.deepEqual(parse(`${heading}\n${row("all")}\n${row("7")}\n`)[0]?.cores, [
+    { core: 7, busy: 6, system: 2, softirq: 3 },
+  ]);
+  for (const bad of [
+    row("7"),
+    "12:00:01 PM  CPU",
+    `${heading}\n12:00:01 all 1.00`,
+    "12:00:01 CPU %user",
+    "mpstat: x",
+  ]) {
+    assert.throws(() => parse(bad), ParseError, bad);
+  }
+  assert.deepEqual(parse(`${heading}\n`), []);
+});
+
+test("the version decides: JSON before 12.2 is broken", () => {
   assert.equal(sysstatVersion(recorded("mpstat--version--12.7.5"), "storage"), "12.7.5");
   assert.equal(sysstatVersion(recorded("mpstat--version--12.6.1"), "storage"), "12.6.1");
-  for (const old of ["11.6.0", "12.1.7"]) {
-    assert.throws(
-      () => sysstatVersion(`sysstat version ${old}\n`, "storage"),
-      (error) =>
-        error instanceof RefusedError &&
-        /storage: sysstat version .* needs 12.2 or newer/.test(error.message),
-    );
-  }
+  const asks = (version: string) => mpstatOf(version).argv.includes("JSON");
+  assert.deepEqual(["11.6.0", "12.1.7", "12.2.0", "12.7.5", "13.0.1"].map(asks), [
+    false,
+    false,
+    true,
+    true,
+    true,
+  ]);
   assert.throws(() => sysstatVersion("busybox", "storage"), ParseError);
 });
