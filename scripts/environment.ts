@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,9 @@ export function cacheRoot(env: Variables = process.env): string {
   if (env.STORAGE_LAB_CACHE) return resolve(env.STORAGE_LAB_CACHE);
   return join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "storage-lab");
 }
+
+/** The folder, in a Pulumi home's plugins, of the plugin that @pulumi/command needs. */
+export const commandPlugin = "resource-command-v1.2.1";
 
 /** The folders that go before the operator's PATH: the project's Node, then its Pulumi unless there is another. */
 function folders(env: Variables): string[] {
@@ -54,8 +57,11 @@ export function pulumiDefaults(env: Variables = process.env): Record<string, str
   };
   // Guards the secrets of a virtual lab from casual eyes, no more: a stack of real hosts wants one of its own.
   if (!env.PULUMI_CONFIG_PASSPHRASE_FILE) defaults.PULUMI_CONFIG_PASSPHRASE = "storage-lab";
-  // With the project's own Pulumi its plugins go into the cache too; an operator's own keeps its home.
-  if (!ownPulumi(env)) defaults.PULUMI_HOME = join(cacheRoot(env), "pulumi-home");
+  // An operator's own Pulumi keeps its home where that has what the project needs; else plugins go into the cache,
+  // so that set-up changes nothing outside it.
+  const home = join(env.HOME || homedir(), ".pulumi");
+  if (!ownPulumi(env) || !existsSync(join(home, "plugins", commandPlugin)))
+    defaults.PULUMI_HOME = join(cacheRoot(env), "pulumi-home");
   return Object.fromEntries(Object.entries(defaults).filter(([name]) => env[name] === undefined));
 }
 

@@ -5,7 +5,7 @@ import { duration } from "./progress.ts";
 import { acceleratorStep } from "./steps/accelerator.ts";
 import { commandPluginStep } from "./steps/command-plugin.ts";
 import { imageMissing, imageStep } from "./steps/image.ts";
-import { askSudo, packagesStep, refuseOtherMachines } from "./steps/packages.ts";
+import { installBySudo, packagesStep, refuseOtherMachines, wantedPackages } from "./steps/packages.ts";
 import { pulumiMissing, pulumiStep } from "./steps/pulumi-cli.ts";
 import { qemuMissing, qemuStep } from "./steps/qemu.ts";
 import { stacksStep } from "./steps/stacks.ts";
@@ -16,17 +16,23 @@ export async function setUp(): Promise<void> {
   const start = performance.now();
   refuseOtherMachines();
   const root = cacheRoot();
-  const packages = packagesStep(
-    (await Promise.all([pulumiMissing(), qemuMissing(), imageMissing()])).includes(true),
-  );
-  const machine: Step[] = [packages, pulumiStep, commandPluginStep, qemuStep, imageStep, acceleratorStep];
+  const missing = await Promise.all([pulumiMissing(), qemuMissing(), imageMissing()]);
+  const packages = wantedPackages(missing.includes(true));
+  const machine: Step[] = [
+    packagesStep(packages),
+    pulumiStep,
+    commandPluginStep,
+    qemuStep,
+    imageStep,
+    acceleratorStep,
+  ];
   const steps = [...machine, stacksStep];
   // Ending the process ends what the steps have started: each listens for its exit.
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const leave = () => process.exit(130);
   for (const signal of signals) process.on(signal, leave);
 
-  await askSudo(packages);
+  await installBySudo(packages);
   const waiting = () => console.log(`Another set-up is working in ${root}; waiting for it`);
   const brought = await locked(root, waiting, () => runSteps(steps, join(root, "log")));
   for (const signal of signals) process.off(signal, leave);

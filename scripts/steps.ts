@@ -28,7 +28,7 @@ export class MissingError extends Error {
   constructor(step: Step, log: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(
-      `${step.name} is missing and could not be brought by: ${step.command}\n${reason}\n` +
+      `Missing: ${step.name}, which could not be brought by: ${step.command}\n${reason}\n` +
         `The whole output is in ${log}. Set-up goes on from here when it is run again.`,
       { cause },
     );
@@ -46,7 +46,7 @@ export async function runSteps(
   for (const step of steps) {
     if ((await step.check()) !== undefined) continue;
     brought++;
-    output.write(`${step.name} is missing: ${step.why}\n  $ ${step.command}\n`);
+    output.write(`Missing: ${step.name}; ${step.why}\n  $ ${step.command}\n`);
     const log = `${logs}/${step.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.log`;
     const progress = startProgress(step.name, "begins", output);
     try {

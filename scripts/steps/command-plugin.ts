@@ -3,7 +3,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { contentKey } from "../cache.ts";
-import { cacheRoot, project, pulumiEnvironment } from "../environment.ts";
+import { cacheRoot, commandPlugin, project, pulumiEnvironment } from "../environment.ts";
 import type { Step } from "../steps.ts";
 
 /**

@@ -5,8 +5,7 @@ import type { Step } from "../steps.ts";
 /** Debian's packages, the only thing that set-up changes outside the project and the cache, and may need sudo for. */
 
 const root = process.getuid?.() === 0;
-const sudo = root ? [] : ["sudo"];
-const apt = ["apt-get", "install", "--yes", "--no-install-recommends"];
+const installing = ["install", "--yes", "--no-install-recommends"];
 
 /** What building needs; who has everything built does not need them. */
 const builders = ["ca-certificates", "cpio", "debian-archive-keyring", "e2fsprogs", "mmdebstrap", "xz-utils"];
@@ -26,16 +25,21 @@ export async function missingPackages(wanted: readonly string[]): Promise<string
   return wanted.filter((name) => !there.has(`${name} installed`));
 }
 
-export function packagesStep(toBuild: boolean): Step {
-  const wanted = ["openssh-client", ...(toBuild ? [...builders, ...(root ? [] : unprivileged)] : [])];
+export const wantedPackages = (toBuild: boolean): string[] => [
+  "openssh-client",
+  ...(toBuild ? [...builders, ...(root ? [] : unprivileged)] : []),
+];
+
+const commandFor = (missing: readonly string[]): string =>
+  [...(root ? [] : ["sudo"]), "apt-get", ...installing, ...missing].join(" ");
+
+export function packagesStep(wanted: readonly string[]): Step {
   let missing: string[] = [];
   return {
     name: "Debian packages",
-    why: root
-      ? "they build the guests' image"
-      : "they build the guests' image. Only this needs root: sudo asks for your password",
+    why: "they build the guests' image",
     get command() {
-      return [...sudo, ...apt, ...missing].join(" ");
+      return commandFor(missing);
     },
     async check() {
       missing = await missingPackages(wanted);
@@ -43,27 +47,41 @@ export function packagesStep(toBuild: boolean): Step {
     },
     async bring({ run }) {
       const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-      const asRoot = (command: string[]) => {
-        const [file = "", ...args] = [...(root ? [] : ["sudo", "-n"]), ...command];
-        return run(file, args, { env });
-      };
-      const install = [...apt, "-o", "DPkg::Lock::Timeout=300", ...missing];
-      // The package lists may be fresh enough; only where they are not they are fetched.
-      await asRoot(install).catch(async () => {
-        await asRoot(["apt-get", "update"]);
-        await asRoot(install);
-      });
+      await install(missing, (command) => run("apt-get", command, { env }));
     },
   };
 }
 
-/** Asks for sudo's password before any live line is on the terminal; only if packages are missing. */
-export async function askSudo(step: Step): Promise<void> {
-  if (root || (await step.check()) !== undefined) return;
-  console.log(`Debian packages are missing, and only they need root:\n  $ ${step.command}`);
-  const { failed } = await execa("sudo", ["-v"], { stdio: "inherit", reject: false });
-  if (failed)
-    throw new Error(`sudo was refused; have the packages installed, then try again: ${step.command}`);
+/** The package lists may be fresh enough; only where they are not they are fetched. */
+async function install(
+  packages: readonly string[],
+  aptGet: (command: string[]) => Promise<unknown>,
+): Promise<void> {
+  const command = [...installing, "-o", "DPkg::Lock::Timeout=300", ...packages];
+  await aptGet(command).catch(async () => {
+    await aptGet(["update"]);
+    await aptGet(command);
+  });
+}
+
+/**
+ * For who is not root: installs what is missing by sudo, on the terminal as it is, so that sudo can ask for a
+ * password there. All other steps do without root.
+ */
+export async function installBySudo(wanted: readonly string[]): Promise<void> {
+  const missing = root ? [] : await missingPackages(wanted);
+  if (missing.length === 0) return;
+  const command = commandFor(missing);
+  console.log(
+    `Debian packages are missing, and only they need root; sudo may ask for your password:\n  $ ${command}`,
+  );
+  try {
+    await install(missing, (args) => execa("sudo", ["apt-get", ...args], { stdio: "inherit" }));
+  } catch (cause) {
+    throw new Error(`the packages could not be installed; have it done, then try again: ${command}`, {
+      cause,
+    });
+  }
 }
 
 /** The image is Debian's for x86-64. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -58,10 +58,16 @@ test("a passphrase file stands for a passphrase", () => {
   );
 });
 
-test("the operator's own Pulumi is taken with its language host only, and keeps its home", () => {
+test("the operator's own Pulumi keeps its home, if the command plugin is there", () => {
+  const env = { HOME: programs(), PATH: programs("pulumi", "pulumi-language-nodejs") };
+  assert.equal(pulumiDefaults(env).PULUMI_HOME, `${env.HOME}/.cache/storage-lab/pulumi-home`);
+  mkdirSync(join(env.HOME, ".pulumi/plugins/resource-command-v1.2.1"), { recursive: true });
+  assert.equal("PULUMI_HOME" in pulumiDefaults(env), false);
+});
+
+test("the operator's own Pulumi is taken with its language host only", () => {
   const both = programs("pulumi", "pulumi-language-nodejs");
   assert.equal(ownPulumi({ ...bare, PATH: `/bin:${both}` }), both);
-  assert.equal("PULUMI_HOME" in pulumiDefaults({ ...bare, PATH: both }), false);
   assert.equal(pulumiEnvironment({ ...bare, PATH: both }).PATH, `${project}/node_modules/.bin:${both}`);
   assert.equal(ownPulumi({ ...bare, PATH: programs("pulumi") }), undefined);
   assert.equal(ownPulumi({ ...bare, PATH: both, STORAGE_LAB_PULUMI: "project" }), undefined);

@@ -42,7 +42,7 @@ test("what is missing is named with its command, brought, and timed", async () =
   assert.equal(await runSteps([missing], folder, output), 1);
   assert.equal(
     output.text(),
-    "Big Thing is missing: a test wants it\n  $ bring Big Thing\n" +
+    "Missing: Big Thing; a test wants it\n  $ bring Big Thing\n" +
       "  … Big Thing: begins\n  ✓ Big Thing: Big Thing 1.0 (0 s)\n",
   );
   const log = readFileSync(join(folder, "big-thing.log"), "utf8");
@@ -64,7 +64,7 @@ test("a failure says what is missing, by which command, the last output, and whe
   });
   await assert.rejects(runSteps([failing], folder, screen(false)), (error: Error) => {
     assert.ok(error instanceof MissingError);
-    assert.match(error.message, /^Thing is missing and could not be brought by: bring Thing\n/);
+    assert.match(error.message, /^Missing: Thing, which could not be brought by: bring Thing\n/);
     assert.match(error.message, /exit code 3/);
     assert.match(error.message, /^no space left$/m);
     assert.match(error.message, new RegExp(`The whole output is in ${folder}/thing\\.log\\.`));
