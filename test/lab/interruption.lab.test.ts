@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Project, planned } from "./project.ts";
 
@@ -10,19 +8,13 @@ import { Project, planned } from "./project.ts";
  * the pool is made, while a session logs in, while fio runs. Nothing is cleaned by hand in between.
  */
 
-const folder = mkdtempSync(join(tmpdir(), "storage-lab-"));
 let project: Project;
 
 before(async () => {
-  project = new Project(folder);
-  project.edit("Pulumi.lab.yaml", "size: 256 MiB, runtime: 15 s", "size: 64 MiB, runtime: 5 s");
-  await project.must("stack", "select", "--create", "lab");
+  project = await Project.withLab();
 });
 
-after(async () => {
-  await project.pulumi("destroy", "--yes", "--stack", "lab");
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => project.remove("lab"));
 
 const up = ["up", "--yes", "--skip-preview", "--stack", "lab"] as const;
 
@@ -59,7 +51,7 @@ async function pluginsGone(): Promise<void> {
   const mine = () =>
     readdirSync("/proc").filter((pid) => {
       try {
-        return /^\d+$/.test(pid) && commandOf(Number(pid)).includes(`${folder}/provider/main.ts`);
+        return /^\d+$/.test(pid) && commandOf(Number(pid)).includes(`${project.folder}/provider/main.ts`);
       } catch {
         return false;
       }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type Planned, Project, planned } from "./project.ts";
@@ -11,19 +10,13 @@ import { type Planned, Project, planned } from "./project.ts";
  * The tests of this file build on each other, in this order.
  */
 
-const folder = mkdtempSync(join(tmpdir(), "storage-lab-"));
 let project: Project;
 
 before(async () => {
-  project = new Project(folder);
-  project.edit("Pulumi.lab.yaml", "size: 256 MiB, runtime: 15 s", "size: 64 MiB, runtime: 5 s");
-  await project.must("stack", "select", "--create", "lab");
+  project = await Project.withLab();
 });
 
-after(async () => {
-  await project.pulumi("destroy", "--yes", "--stack", "lab");
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => project.remove("lab"));
 
 const up = () => project.must("up", "--yes", "--skip-preview", "--stack", "lab");
 const on = (host: string, line: string) => project.on("lab", host, line);
@@ -62,8 +55,8 @@ describe("from nothing", () => {
       ],
     );
     for (const run of runs) assert.ok(run.bandwidth > 0 && run.clat.p999 > 0, JSON.stringify(run));
-    assert.ok(existsSync(join(folder, outputs.summary)), outputs.summary);
-    const raw = readdirSync(join(folder, outputs.rawFolder));
+    assert.ok(existsSync(join(project.folder, outputs.summary)), outputs.summary);
+    const raw = readdirSync(join(project.folder, outputs.rawFolder));
     for (const file of ["fio-iser-read", "mpstat-storage-iscsi-write", "zpool-iostat"]) {
       assert.ok(
         raw.some((name) => name.startsWith(file)),
@@ -168,8 +161,8 @@ test("after both guests have restarted everything is back", async () => {
 
 test("destroy leaves nothing: sessions, target, pool, guests", async () => {
   await project.must("destroy", "--yes", "--stack", "lab");
-  assert.equal(existsSync(join(folder, ".lab/lab/storage")), false);
-  assert.equal(existsSync(join(folder, ".lab/lab/initiator")), false);
+  assert.equal(existsSync(join(project.folder, ".lab/lab/storage")), false);
+  assert.equal(existsSync(join(project.folder, ".lab/lab/initiator")), false);
 });
 
 /** Wait for a condition with a deadline; a host that does not answer yet is no failure. */

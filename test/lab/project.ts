@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa, execaSync } from "execa";
 
@@ -12,10 +13,10 @@ const source = resolve(import.meta.dirname, "../..");
 const quiet = { reject: false, all: true, stdin: "ignore" } as const;
 
 export class Project {
-  readonly folder: string;
+  readonly folder = mkdtempSync(join(tmpdir(), "storage-lab-"));
 
-  constructor(folder: string) {
-    this.folder = folder;
+  constructor() {
+    const { folder } = this;
     const { stdout } = execaSync("git", ["ls-files", "-co", "--exclude-standard", "--deduplicate"], {
       cwd: source,
     });
@@ -24,6 +25,20 @@ export class Project {
       cpSync(join(source, file), join(folder, file));
     }
     symlinkSync(join(source, "node_modules"), join(folder, "node_modules"));
+  }
+
+  /** A project with its stack `lab` made, measuring little. */
+  static async withLab(): Promise<Project> {
+    const project = new Project();
+    project.edit("Pulumi.lab.yaml", "size: 256 MiB, runtime: 15 s", "size: 64 MiB, runtime: 5 s");
+    await project.must("stack", "select", "--create", "lab");
+    return project;
+  }
+
+  /** Destroy what still stands of these stacks, and the copy. */
+  async remove(...stacks: string[]): Promise<void> {
+    for (const stack of stacks) await this.pulumi("destroy", "--yes", "--stack", stack);
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** Run Pulumi as `npm run -s pulumi -- ARGS` does; resolves whatever its exit status. */
