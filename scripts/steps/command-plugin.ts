@@ -15,11 +15,7 @@ const version = "1.2.1";
 const source = join(project, "tools/command-provider");
 
 const folder = (): string =>
-  join(
-    pulumiEnvironment().PULUMI_HOME ?? join(homedir(), ".pulumi"),
-    "plugins",
-    `resource-command-v${version}`,
-  );
+  join(pulumiEnvironment().PULUMI_HOME ?? join(homedir(), ".pulumi"), "plugins", commandPlugin);
 
 /** The stand-in's file that says from which source it was made. */
 const mark = async (): Promise<string> =>
