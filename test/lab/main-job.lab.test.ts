@@ -16,7 +16,7 @@ before(async () => {
   project = await Project.withLab();
 });
 
-after(() => project.remove("lab"));
+after(() => project.remove("lab", "lab-raidz2"));
 
 const up = () => project.must("up", "--yes", "--skip-preview", "--stack", "lab");
 const on = (host: string, line: string) => project.on("lab", host, line);
@@ -25,6 +25,51 @@ const operations = (steps: Planned[], op: string) =>
   steps.filter((step) => step.op === op).map(({ resource }) => resource);
 
 type Run = { protocol: string; direction: string; valid: boolean; bandwidth: number; clat: { p999: number } };
+
+describe("stack files", () => {
+  test("lab A's hardware is planned without reaching it; each host is said once", async () => {
+    await project.must("stack", "init", "r710", "--no-select");
+    const preview = JSON.parse(await project.must("preview", "--stack", "r710", "--json"));
+    const pool = preview.steps.find(({ urn }: { urn: string }) => urn.endsWith("zfs:Pool::tank"));
+    const vdevs = pool.newState.inputs.vdevs as { role: string; disks: string[] }[];
+    assert.equal(vdevs.filter(({ role }) => role === "data").length, 24);
+    for (const { role, disks } of vdevs) {
+      if (role !== "data") continue;
+      assert.deepEqual(
+        disks.map((disk) => /D2700-(\d)/.exec(disk)?.[1]),
+        ["1", "2", "3"],
+      );
+    }
+    const said = (preview.diagnostics as { message: string }[]).map(({ message }) => message);
+    assert.equal(said.filter((message) => /storage \(root@r710\) did not answer/.test(message)).length, 1);
+    assert.equal(said.filter((message) => /initiator \(root@dl380\) did not answer/.test(message)).length, 1);
+  });
+
+  test("a wrong one is refused with the key and the rule, before anything is touched", async () => {
+    for (const [from, to, message] of [
+      [
+        "onDelete: destroy\n",
+        "onDelete: destroy\n      colour: red\n",
+        /storage-lab:pools\.tank\.colour: there is no such key/,
+      ],
+      ["size: 2 GiB,", "size: 2 GB,", /volumes\.tank\/lun0\.size: "2 GB" is no size/],
+      ["volblocksize: 16 KiB", "volblocksize: 12 KiB", /lun0\.volblocksize: 12 KiB is no power of two/],
+      [', iser: "10.10.10.1:3261"', "", /portals\.iser: missing/],
+    ] as const) {
+      project.edit("Pulumi.lab.yaml", from, to);
+      const { exitCode, all } = await project.pulumi("up", "--yes", "--skip-preview", "--stack", "lab");
+      project.edit(
+        "Pulumi.lab.yaml",
+        to === "" ? 'iscsi: "10.10.10.1:3260"' : to,
+        to === "" ? `iscsi: "10.10.10.1:3260"${from}` : from,
+      );
+      assert.notEqual(exitCode, 0);
+      assert.match(all, message);
+      assert.doesNotMatch(all, /at .*\.ts:\d+/, "no stack trace");
+      assert.equal(existsSync(join(project.folder, ".lab")), false);
+    }
+  });
+});
 
 describe("from nothing", () => {
   test("a preview plans everything without a host", async () => {
@@ -156,6 +201,17 @@ test("after both guests have restarted everything is back", async () => {
     });
   }
   await until(120, async () => (await sessions()).length === 2);
+  assert.deepEqual(await planned(project, "lab"), []);
+});
+
+test("another layout stands beside it, on guests of its own", async () => {
+  project.edit("Pulumi.lab-raidz2.yaml", /\n {2}storage-lab:benchmark.*/, "");
+  await project.must("stack", "init", "lab-raidz2", "--no-select");
+  await project.must("up", "--yes", "--skip-preview", "--stack", "lab-raidz2");
+  assert.match(await project.on("lab-raidz2", "storage", "zpool status tank"), /raidz2-0/);
+  assert.equal((await project.on("lab-raidz2", "initiator", "iscsiadm -m session")).split("\n").length, 2);
+  assert.deepEqual(await planned(project, "lab"), []);
+  await project.must("destroy", "--yes", "--stack", "lab-raidz2");
   assert.deepEqual(await planned(project, "lab"), []);
 });
 
