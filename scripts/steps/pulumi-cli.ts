@@ -1,4 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { buildFolder, contentKey, pointTo } from "../cache.ts";
 import { cacheRoot, executable, ownPulumi, project } from "../environment.ts";
@@ -69,13 +70,17 @@ async function build(staging: string, { run, note }: Work): Promise<void> {
   const go = await findGo();
   if (go === undefined)
     throw new Error("no Go from 1.21 on; install Debian's package golang-go, then try again");
-  // Go's own caches would grow by gigabytes in the operator's home; these are gone when the build is done.
+  // Go's own folders would grow by gigabytes in the operator's home; these are gone when the build is done.
   const scratch = join(dirname(dirname(staging)), "go-build");
+  const config = process.env.XDG_CONFIG_HOME || join(homedir(), ".config");
   const env = {
     ...process.env,
     ...go.env,
+    // The operator's settings for Go hold, such as a proxy; only its counters go elsewhere.
+    GOENV: process.env.GOENV || join(config, "go/env"),
+    XDG_CONFIG_HOME: join(scratch, "config"),
+    GOPATH: join(scratch, "path"),
     CGO_ENABLED: "0",
-    GOFLAGS: `${process.env.GOFLAGS ?? ""} -modcacherw`.trim(),
     GOMODCACHE: join(scratch, "modules"),
     GOCACHE: join(scratch, "cache"),
   };
@@ -83,7 +88,17 @@ async function build(staging: string, { run, note }: Work): Promise<void> {
   const goBuild = (tool: string, program: string, release: string, module: string) =>
     run(
       go.program,
-      ["build", "-v", "-trimpath", "-ldflags", link + release, "-o", join(staging, "bin", program), module],
+      [
+        "build",
+        "-v",
+        "-buildvcs=false",
+        "-trimpath",
+        "-ldflags",
+        link + release,
+        "-o",
+        join(staging, "bin", program),
+        module,
+      ],
       { cwd: join(project, "tools", tool), env },
     );
   const pulumi = "github.com/pulumi/pulumi";
@@ -98,5 +113,7 @@ async function build(staging: string, { run, note }: Work): Promise<void> {
   await run(join(staging, "bin/pulumi"), ["version"], {
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "1" },
   });
+  // Go makes its modules read-only.
+  await run("chmod", ["-R", "u+w", scratch]);
   await rm(scratch, { recursive: true, force: true });
 }
