@@ -102,6 +102,7 @@ async function build(staging: string, { run, note }: Work): Promise<void> {
       { cwd: join(project, "tools", tool), env },
     );
   const pulumi = "github.com/pulumi/pulumi";
+  note("building the language host");
   await goBuild(
     "language-host",
     "pulumi-language-nodejs",

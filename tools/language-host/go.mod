@@ -1,6 +1,6 @@
 module storage-lab/tools/language-host
 
-go 1.25
+go 1.26.6
 
 tool github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs
 
