@@ -15,9 +15,9 @@ export type Output = { write(text: string): unknown; isTTY?: boolean; columns?: 
 export function startProgress(name: string, what: string, output: Output = process.stdout): Progress {
   const start = performance.now();
   const seconds = () => Math.round((performance.now() - start) / 1000);
-  let doing = what;
+  let doing = "";
   let line = "";
-  const latest = () => [doing, line].filter(Boolean).join(": ");
+  const latest = () => [doing, line].filter(Boolean).join(": ") || what;
   const live = () => {
     const whole = `  … ${name} ${duration(seconds())}  ${latest()}`;
     output.write(`\r\x1b[K${whole.slice(0, (output.columns ?? 80) - 1)}`);
