@@ -81,7 +81,8 @@ function mountOptions(answer: Answer, path: PathState, { initiator, request }: B
     throw new CommandError(initiator.name, answer.status, message);
   }
   const { uuid } = request.filesystem;
-  if (mount.source !== path.block || mount.target !== request.mount || mount.uuid !== uuid) {
+  // udev may not have told findmnt the UUID; the path was probed for it a moment ago.
+  if (mount.source !== path.block || mount.target !== request.mount || (mount.uuid ?? uuid) !== uuid) {
     throw new ParseError(
       `${initiator.name}: ${mount.source} ${mount.uuid} is mounted on ${mount.target}; expected ${path.block} ${uuid} on ${request.mount}`,
     );

@@ -14,6 +14,10 @@ export function whyInvalid(
     return `fio's job failed with errno ${report.error}: ${report.warnings.join("; ") || "no message"}`;
   }
   if (report.bytes === 0) return "fio did no I/O";
+  const ios = Math.floor(report.bytes / workload.blockSize);
+  if (ios < 2 * workload.depth) {
+    return `fio did ${ios} I/Os at a depth of ${workload.depth}; below two rounds of the queue nothing is said`;
+  }
   if (report.seconds < shortest * workload.runtime) {
     return `fio ran ${report.seconds} s of ${workload.runtime} s; below ${shortest * 100} % nothing is said`;
   }

@@ -27,7 +27,7 @@ const path = z.strictObject({
 });
 export type Path = z.infer<typeof path>;
 
-export const workload = z.strictObject({
+const job = z.strictObject({
   name: z.enum(["sequential"]).describe("Lab A's job: large blocks one after the other, direct, libaio."),
   size: z.int().positive().describe("Size of the test file in bytes."),
   runtime: z.int().positive().describe("Seconds that each run measures."),
@@ -40,6 +40,10 @@ export const workload = z.strictObject({
     .refine(unique, "each direction once")
     .describe("In the order in which they run."),
 });
+export const workload = job.refine(
+  ({ size, blockSize, depth }) => size >= blockSize * depth,
+  "size: the test file must hold at least the I/Os in flight, block size times depth",
+);
 export type Workload = z.infer<typeof workload>;
 
 export const request = z.strictObject({

@@ -87,6 +87,7 @@ function notes({ runs, virtual, workload, environment }: Result): string[] {
     ...(virtual ? [`**${virtualNote}**`] : []),
     ...runs.flatMap((run) => (run.valid ? [] : [`${name(run)} has no figures: ${run.invalid}`])),
     ...valid(runs).flatMap((run) => run.warnings.map((warning) => `${name(run)}: ${warning}`)),
+    ...tails(runs, workload.blockSize),
     ...valid(runs).flatMap((run) =>
       run.aboveLink ? [`${name(run)} is above what the link carries: a cache served it, not the path.`] : [],
     ),
@@ -97,6 +98,16 @@ function notes({ runs, virtual, workload, environment }: Result): string[] {
     }),
     `The test file was written whole before the first run, and each write run overwrites it; zpool sync comes before each run. Compression ratio of the volume afterwards: ${environment.volume.properties.compressratio ?? "not known"}.`,
   ];
+}
+
+/** A percentile needs samples beyond it. */
+function tails(runs: readonly Run[], blockSize: number): string[] {
+  const few = valid(runs)
+    .map((run) => ({ run, ios: Math.round(run.bytes / blockSize) }))
+    .filter(({ ios }) => ios < 1000);
+  if (few.length === 0) return [];
+  const names = few.map(({ run, ios }) => `${name(run)} (${ios})`).join(", ");
+  return [`p99.9 of fewer than 1,000 I/Os is little more than the slowest of them: ${names}.`];
 }
 
 function hostRow(host: HostState): string[] {

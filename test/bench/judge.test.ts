@@ -13,6 +13,7 @@ const cases: [string, Partial<FioReport>, RegExp | undefined][] = [
   ["a good run", {}, undefined],
   ["fio's job failed", { error: 28, warnings: ["fio: no space"] }, /errno 28: fio: no space/],
   ["no I/O", { bytes: 0 }, /did no I\/O/],
+  ["hardly any I/O", { bytes: 16 * 524288 }, /did 16 I\/Os at a depth of 16; below two rounds/],
   ["too short", { seconds: 7.1 }, /ran 7\.1 s of 8 s; below 90 %/],
   ["just long enough", { seconds: 7.2 }, undefined],
   ["fio took another block size", { options: { bs: "4000" } }, /took bs as 4000, 524288 was asked for/],

@@ -18,6 +18,7 @@ for (const [what, change] of Object.entries({
   "one protocol twice": { paths: [iscsi, { ...iser, protocol: "iscsi" }] },
   "no path": { paths: [] },
   "a direction twice": { workload: { ...sampleRequest.workload, directions: ["read", "read"] } },
+  "a test file smaller than the I/Os in flight": { workload: { ...sampleRequest.workload, size: 524288 } },
   "a size with a unit": { workload: { ...sampleRequest.workload, size: "256 MiB" } },
   "a block size that is no multiple of a sector": {
     workload: { ...sampleRequest.workload, blockSize: 1000 },

@@ -61,6 +61,12 @@ test("warnings, and a rate above the link's, are marked", () => {
   assert.match(text, /above what the link carries/);
 });
 
+test("a tail of few I/Os is said to be one", () => {
+  const few = { ...valid, bytes: 300 * sampleResult.workload.blockSize };
+  assert.match(summary(withRuns(few)), /little more than the slowest of them: iSCSI write \(300\)\./);
+  assert.doesNotMatch(summary(withRuns({ ...valid, bytes: 1e12 })), /the slowest of them/);
+});
+
 test("the environment: hosts, both MTUs, paths, volume, layout, raw files", () => {
   const text = summary(sampleResult);
   for (const part of [
