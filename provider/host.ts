@@ -48,6 +48,8 @@ export interface Questions {
 /** What the lifecycle needs of a host. */
 export interface Connection extends Questions {
   apply(steps: readonly Step[], options: ApplyOptions): Promise<void>;
+  /** End every round trip that is under way; the host stops after the step that it is at. */
+  interrupt(): void;
 }
 
 export type ApplyOptions = {
@@ -80,6 +82,7 @@ type Plan = {
 export class Host implements Connection {
   readonly name: string;
   readonly address: HostAddress;
+  readonly #interrupted = new AbortController();
   #questions: Question[] = [];
   #plans: Plan[] = [];
   #asking = 0;
@@ -141,6 +144,10 @@ export class Host implements Connection {
       throw this.#unreachable(result.stderr.trim(), result.shortMessage);
     }
     return { argv, status: result.exitCode, stdout: result.stdout, stderr: result.stderr };
+  }
+
+  interrupt(): void {
+    this.#interrupted.abort();
   }
 
   async #sendQuestions(): Promise<void> {
@@ -239,6 +246,7 @@ export class Host implements Connection {
   }
 
   #shell(timeout: number, signal: AbortSignal | undefined, script: string) {
+    const interrupted = this.#interrupted.signal;
     const shell = this.address.sudo ? ["sudo", "-n", "sh", "-s"] : ["sh", "-s"];
     const [file, ...rest] =
       this.address.ssh === "local"
@@ -251,7 +259,7 @@ export class Host implements Connection {
       stripFinalNewline: false,
       cwd: projectFolder,
       maxBuffer: 256 * 1024 * 1024,
-      ...(signal === undefined ? {} : { cancelSignal: signal }),
+      cancelSignal: signal === undefined ? interrupted : AbortSignal.any([signal, interrupted]),
     });
   }
 

@@ -69,6 +69,11 @@ export class Lifecycle {
     return host;
   }
 
+  /** Stop what runs on hosts where it is: after the step under way. The next run goes on from there. */
+  interrupt(): void {
+    for (const host of this.#hosts.values()) host.interrupt();
+  }
+
   /** What is wrong with these inputs: [property path, sentence]. Fields that are not known yet pass. */
   check(type: AnyType, inputs: Plain, unknowns: readonly string[]): [path: string, reason: string][] {
     const parsed = type.inputs.safeParse(inputs);

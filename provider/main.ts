@@ -1,31 +1,24 @@
 import * as grpc from "@grpc/grpc-js";
-import engineGrpc from "@pulumi/pulumi/proto/engine_grpc_pb.js";
-import engineProto from "@pulumi/pulumi/proto/engine_pb.js";
-import pluginProto from "@pulumi/pulumi/proto/plugin_pb.js";
-import providerGrpc from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 import anyProto from "google-protobuf/google/protobuf/any_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import manifest from "../package.json" with { type: "json" };
 import { explain, RefusedError } from "./errors.ts";
-import { type AnyType, type Context, type Diff, Lifecycle, Unfinished } from "./lifecycle.ts";
+import { type AnyType, type Context, Lifecycle, Unfinished } from "./lifecycle.ts";
+import { diffResponse, greeting, handler as plainHandler, type Request, report, serve } from "./plugin.ts";
 import { typeOf } from "./registry.ts";
 import type { OnHost } from "./resource.ts";
 import { schema } from "./schema.ts";
 import { type Decoded, decode, encode, type Plain } from "./values.ts";
 
 /**
- * The provider's gRPC service (pulumi/proto/provider.proto), the only file that knows the wire.
- * It is implemented directly, since the SDK's helper hides configuration, previews and detailed diffs.
+ * The provider's gRPC service. It is implemented directly, since the SDK's helper hides configuration, previews and detailed diffs.
  */
 
 type Inputs = OnHost & Plain;
 
 const lifecycle = new Lifecycle();
-let engine: engineGrpc.EngineClient | undefined;
-/** Ends when the engine has all that was reported, in its order. */
-let said: Promise<void> = Promise.resolve();
 
 /** `urn:pulumi:STACK::PROJECT::TYPES::NAME` → its parts. */
 function parts(urn: string): { owner: string; type: AnyType } {
@@ -37,21 +30,10 @@ function parts(urn: string): { owner: string; type: AnyType } {
   return { owner: `${project}/${stack}`, type };
 }
 
-function contextOf(urn: string): Context {
-  return {
-    owner: parts(urn).owner,
-    report(severity, message) {
-      const request = new engineProto.LogRequest();
-      request.setUrn(urn);
-      request.setMessage(message);
-      request.setEphemeral(severity === "status");
-      request.setSeverity(
-        severity === "warning" ? engineProto.LogSeverity.WARNING : engineProto.LogSeverity.INFO,
-      );
-      said = said.then(() => new Promise((told) => (engine ? engine.log(request, () => told()) : told())));
-    },
-  };
-}
+const contextOf = (urn: string): Context => ({
+  owner: parts(urn).owner,
+  report: (severity, message) => void report(urn, severity, message),
+});
 
 /** Outputs with what is secret kept secret: what arrived in an envelope leaves in one. */
 const reply = (outputs: Plain, inputs: Decoded) => encode(outputs, inputs.secrets);
@@ -64,20 +46,8 @@ const keepSecret =
     throw error;
   };
 
-type Reply<T> = (error: Partial<grpc.ServiceError> | null, value?: T) => void;
-// biome-ignore lint/suspicious/noExplicitAny: the generated messages share no interface for their fields.
-type Request = any;
-
-/** An asynchronous handler as a gRPC one; an error's whole chain of causes is printed here, once. */
-const handler =
-  <T>(answer: (request: Request) => Promise<T> | T) =>
-  async (call: { request: Request }, callback: Reply<T>): Promise<void> => {
-    try {
-      callback(null, await answer(call.request));
-    } catch (error) {
-      callback(failure(error));
-    }
-  };
+/** An error's whole chain of causes is printed here, once. */
+const handler = <T>(answer: (request: Request) => Promise<T> | T) => plainHandler(answer, failure);
 
 function failure(error: unknown): Partial<grpc.ServiceError> {
   const message = explain(error);
@@ -97,65 +67,8 @@ function failure(error: unknown): Partial<grpc.ServiceError> {
   return { code: grpc.status.UNKNOWN, details: message, metadata };
 }
 
-function diffResponse(diff: Diff): provider.DiffResponse {
-  const response = new provider.DiffResponse();
-  const some = diff.drifted || diff.changes.length > 0;
-  response.setChanges(
-    some ? provider.DiffResponse.DiffChanges.DIFF_SOME : provider.DiffResponse.DiffChanges.DIFF_NONE,
-  );
-  response.setHasdetaileddiff(true);
-  // A storage object's name is taken: the old one goes before the new one comes.
-  response.setDeletebeforereplace(true);
-  const { Kind } = provider.PropertyDiff;
-  const kinds = {
-    add: [Kind.ADD, Kind.ADD_REPLACE],
-    delete: [Kind.DELETE, Kind.DELETE_REPLACE],
-    update: [Kind.UPDATE, Kind.UPDATE_REPLACE],
-  } as const;
-  for (const { path, kind, replace } of diff.changes) {
-    const property = new provider.PropertyDiff();
-    property.setKind(kinds[kind][replace ? 1 : 0]);
-    property.setInputdiff(true);
-    response.getDetaileddiffMap().set(path, property);
-    response.addDiffs(path);
-    if (replace) response.addReplaces(path);
-  }
-  return response;
-}
-
 const service = {
-  handshake: handler((request) => {
-    connectEngine(request.getEngineAddress());
-    const response = new provider.ProviderHandshakeResponse();
-    response.setAcceptSecrets(true);
-    return response;
-  }),
-  attach: handler((request) => {
-    connectEngine(request.getAddress());
-    return new emptyProto.Empty();
-  }),
-  getPluginInfo: handler(() => {
-    const response = new pluginProto.PluginInfo();
-    response.setVersion(manifest.version);
-    return response;
-  }),
-  getSchema: handler(() => {
-    const response = new provider.GetSchemaResponse();
-    response.setSchema(JSON.stringify(schema()));
-    return response;
-  }),
-  checkConfig: handler((request) => {
-    const response = new provider.CheckResponse();
-    response.setInputs(request.getNews());
-    return response;
-  }),
-  diffConfig: handler(() => new provider.DiffResponse()),
-  configure: handler(() => {
-    const response = new provider.ConfigureResponse();
-    response.setAcceptsecrets(true);
-    response.setSupportspreview(true);
-    return response;
-  }),
+  ...greeting(manifest.version, schema),
   check: handler((request) => {
     const { type } = parts(request.getUrn());
     const news = decode(request.getNews());
@@ -181,10 +94,11 @@ const service = {
       news.unknowns,
       contextOf(request.getUrn()),
     );
-    return diffResponse({
-      ...diff,
-      changes: diff.changes.filter((change) => !ignored.includes(change.path)),
-    });
+    const changes = diff.changes.filter((change) => !ignored.includes(change.path));
+    const response = diffResponse(changes, diff.drifted || changes.length > 0);
+    // A storage object's name is taken: the old one goes before the new one comes.
+    response.setDeletebeforereplace(true);
+    return response;
   }),
   create: handler(async (request) => {
     const { type } = parts(request.getUrn());
@@ -242,25 +156,10 @@ const service = {
     await lifecycle.delete(type, inputs.value as Inputs, contextOf(request.getUrn()));
     return new emptyProto.Empty();
   }),
-  cancel: handler(() => new emptyProto.Empty()),
+  cancel: handler(() => {
+    lifecycle.interrupt();
+    return new emptyProto.Empty();
+  }),
 };
 
-function connectEngine(address: string): void {
-  if (address) engine ??= new engineGrpc.EngineClient(address, grpc.credentials.createInsecure());
-}
-
-// An engine that is killed takes no leave. Its orphan must not work on: another run may have begun.
-const engineProcess = process.ppid;
-setInterval(() => process.ppid === engineProcess || process.exit(1), 500).unref();
-
-const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
-const server = new grpc.Server(unlimited);
-server.addService(
-  providerGrpc.ResourceProviderService,
-  service as unknown as grpc.UntypedServiceImplementation,
-);
-connectEngine(process.argv.slice(2).find((argument) => !argument.startsWith("-")) ?? "");
-server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) => {
-  if (error) throw error;
-  process.stdout.write(`${port}\n`);
-});
+serve(service, () => process.exit(1));

@@ -13,13 +13,14 @@ import type { Step } from "../steps.ts";
 
 const version = "1.2.1";
 const source = join(project, "tools/command-provider");
+/** What is bundled with it of the project's own provider. */
+const shared = ["plugin.ts", "values.ts"].map((file) => join(project, "provider", file));
 
 const folder = (): string =>
   join(pulumiEnvironment().PULUMI_HOME ?? join(homedir(), ".pulumi"), "plugins", commandPlugin);
 
 /** The stand-in's file that says from which source it was made. */
-const mark = async (): Promise<string> =>
-  join(folder(), `stand-in-${await contentKey([source, join(project, "provider/values.ts")])}`);
+const mark = async (): Promise<string> => join(folder(), `stand-in-${await contentKey([source, ...shared])}`);
 
 const standIn = (): boolean => existsSync(join(folder(), "main.cjs"));
 

@@ -161,6 +161,28 @@ describe("unreachable", () => {
   });
 });
 
+test("interrupted, a plan stops at the step that it is at", async () => {
+  const host = here();
+  const begun = Promise.withResolvers<void>();
+  const steps: Step[] = [
+    { say: "begin", argv: ["true"] },
+    { say: "sleep", argv: ["sleep", "30"] },
+    { say: "never", argv: ["touch", file("after-interrupt")] },
+  ];
+  const onStep = (step: Step): void => {
+    if (step.say === "sleep") begun.resolve();
+  };
+  const plan = host.apply(steps, { holder: "test", sideBySide: true, onStep });
+  await begun.promise;
+  host.interrupt();
+  await assert.rejects(plan, (error: Error) => {
+    assert.ok(error instanceof TransportError);
+    assert.match(error.message, /^here: the connection broke during: sleep\. Run again/);
+    return true;
+  });
+  assert.equal(existsSync(file("after-interrupt")), false);
+});
+
 test("a stream hands over lines while the program runs", async () => {
   const lines: string[] = [];
   const answer = await here().stream(["sh", "-c", "echo one; echo two; exit 3"], {

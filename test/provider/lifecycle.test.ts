@@ -50,6 +50,8 @@ class FileHost implements Connection {
     }
     return Promise.resolve();
   }
+
+  interrupt(): void {}
 }
 
 const noteInputs = z.strictObject({

@@ -1,13 +1,10 @@
 import { randomBytes } from "node:crypto";
-import * as grpc from "@grpc/grpc-js";
-import pluginProto from "@pulumi/pulumi/proto/plugin_pb.js";
-import providerGrpc from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import structProto from "google-protobuf/google/protobuf/struct_pb.js";
+import { diffResponse, greeting, handler, type Request, report, serve } from "../../provider/plugin.ts";
 import { type Decoded, decode, differences, encode, type Plain } from "../../provider/values.ts";
 import { endCommands, type Inputs, type Outputs, runCommand } from "./command.ts";
-import { connectEngine, logLines } from "./engine-log.ts";
 import { redactor } from "./secrets.ts";
 
 /**
@@ -15,25 +12,9 @@ import { redactor } from "./secrets.ts";
  * local:Command, and does with it what the original does: the same changes, replacements, outputs and live output.
  */
 
+const version = "1.2.1";
 const type = "command:local:Command";
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
-// biome-ignore lint/suspicious/noExplicitAny: the generated messages share no interface for their fields.
-type Request = any;
-type Reply<T> = (error: Partial<grpc.ServiceError> | null, value?: T) => void;
-
-const handler =
-  <T>(answer: (request: Request) => Promise<T> | T) =>
-  async (call: { request: Request }, callback: Reply<T>): Promise<void> => {
-    try {
-      callback(null, await answer(call.request));
-    } catch (error) {
-      callback({
-        code: grpc.status.UNKNOWN,
-        details: error instanceof Error ? error.message : String(error),
-      });
-    }
-  };
 
 /** What has one secret input has secret outputs: a command may print what it was given. */
 const reply = (inputs: Decoded, outputs: Partial<Outputs>): structProto.Struct =>
@@ -63,52 +44,22 @@ async function execute(
   if (command === undefined)
     return reply(inputs, { stdout: String(previous.stdout ?? ""), stderr: String(previous.stderr ?? "") });
   const redact = redactor(struct);
-  const log = logLines(request.getUrn());
+  let last: Promise<void> = Promise.resolve();
+  const show = (line: string): void => {
+    last = report(request.getUrn(), "status", redact(line));
+  };
   try {
-    const outputs = await runCommand(command, inputs.value as Inputs, previous as Partial<Outputs>, (line) =>
-      log.line(redact(line)),
-    );
+    const outputs = await runCommand(command, inputs.value as Inputs, previous as Partial<Outputs>, show);
     return reply(inputs, outputs);
   } catch (error) {
     throw new Error(redact(error instanceof Error ? error.message : String(error)));
   } finally {
-    await log.done();
+    await last;
   }
 }
 
 const service = {
-  handshake: handler((request) => {
-    connectEngine(request.getEngineAddress());
-    const response = new provider.ProviderHandshakeResponse();
-    response.setAcceptSecrets(true);
-    return response;
-  }),
-  attach: handler((request) => {
-    connectEngine(request.getAddress());
-    return new emptyProto.Empty();
-  }),
-  getPluginInfo: handler(() => {
-    const response = new pluginProto.PluginInfo();
-    response.setVersion("1.2.1");
-    return response;
-  }),
-  getSchema: handler(() => {
-    const response = new provider.GetSchemaResponse();
-    response.setSchema(JSON.stringify({ name: "command", version: "1.2.1", resources: { [type]: {} } }));
-    return response;
-  }),
-  checkConfig: handler((request) => {
-    const response = new provider.CheckResponse();
-    response.setInputs(request.getNews());
-    return response;
-  }),
-  diffConfig: handler(() => new provider.DiffResponse()),
-  configure: handler(() => {
-    const response = new provider.ConfigureResponse();
-    response.setAcceptsecrets(true);
-    response.setSupportspreview(true);
-    return response;
-  }),
+  ...greeting(version, () => ({ name: "command", version, resources: { [type]: {} } })),
   invoke: handler((request) => {
     throw new Error(only(request.getTok()));
   }),
@@ -129,28 +80,13 @@ const service = {
   diff: handler((request) => {
     const olds = decode(request.getOldInputs() ?? request.getOlds());
     const news = decode(request.getNews());
-    const response = new provider.DiffResponse();
-    const changes = differences(olds.value, news.value);
-    const { DIFF_SOME, DIFF_NONE } = provider.DiffResponse.DiffChanges;
-    response.setChanges(changes.length > 0 ? DIFF_SOME : DIFF_NONE);
-    response.setHasdetaileddiff(true);
-    const { Kind } = provider.PropertyDiff;
-    const kinds = {
-      add: [Kind.ADD, Kind.ADD_REPLACE],
-      delete: [Kind.DELETE, Kind.DELETE_REPLACE],
-      update: [Kind.UPDATE, Kind.UPDATE_REPLACE],
-    } as const;
-    for (const { path, kind } of changes) {
-      const replace = /^triggers\b/.test(path);
-      const property = new provider.PropertyDiff();
+    const changes = differences(olds.value, news.value).map(({ path, kind }) => ({
+      path,
       // A value that is not known yet decodes to nothing, but it is no deletion.
-      property.setKind(kinds[news.unknowns.includes(path) ? "update" : kind][replace ? 1 : 0]);
-      property.setInputdiff(true);
-      response.getDetaileddiffMap().set(path, property);
-      response.addDiffs(path);
-      if (replace) response.addReplaces(path);
-    }
-    return response;
+      kind: news.unknowns.includes(path) ? ("update" as const) : kind,
+      replace: /^triggers\b/.test(path),
+    }));
+    return diffResponse(changes);
   }),
   create: handler(async (request) => {
     const properties = request.getProperties();
@@ -198,25 +134,10 @@ const only = (what: string | undefined): string =>
   `${what} is not in the stand-in for @pulumi/command, which knows local:Command without assets; the official ` +
   "plugin has it: pulumi plugin install resource command 1.2.1 --reinstall";
 
-const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
-const server = new grpc.Server(unlimited);
-server.addService(
-  providerGrpc.ResourceProviderService,
-  service as unknown as grpc.UntypedServiceImplementation,
-);
-connectEngine(process.argv.slice(2).find((argument) => !argument.startsWith("-")) ?? "");
-server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) => {
-  if (error) throw error;
-  process.stdout.write(`${port}\n`);
-});
-
-// A killed engine asks for nothing any more: its commands end with it instead of running on unseen.
-const engine = process.ppid;
-const leave = async () => {
+/** Commands end with their engine instead of running on unseen. */
+async function leave(): Promise<void> {
   await endCommands();
   process.exit(0);
-};
-setInterval(() => {
-  if (process.ppid !== engine) void leave();
-}, 1000).unref();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, leave);
+}
+
+serve(service, () => void leave());
