@@ -35,7 +35,8 @@ export async function buildFolder(folder: string, build: (staging: string) => Pr
   await mkdir(parent, { recursive: true });
   for (const entry of await readdir(parent))
     if (entry.startsWith(".new-")) await rm(join(parent, entry), { recursive: true, force: true });
-  const staging = join(parent, `.new-${basename(folder)}`);
+  // Its own name each time: what a killed set-up had started may still be writing to the other.
+  const staging = join(parent, `.new-${basename(folder)}-${process.pid}`);
   await mkdir(staging);
   try {
     await build(staging);
