@@ -12,6 +12,7 @@ import { readReference } from "./reference.ts";
 import type { Direction, Path, Request } from "./request.ts";
 import { type Environment, type PathState, type Result, type Run, result } from "./result.ts";
 import { size, summary } from "./summary.ts";
+import type { HostStates } from "./telemetry.ts";
 import { type BenchHost, stopLeftovers, stopUnits } from "./unit.ts";
 
 /** The benchmark from start to end: both hosts read back, the test file written, each run, the result. */
@@ -109,7 +110,7 @@ async function writeTestFile(bench: Bench, say: Say): Promise<void> {
 async function everyRun(
   bench: Bench,
   folder: Folder,
-  hosts: Pick<Environment, "storage" | "initiator">,
+  hosts: HostStates,
   say: Say,
 ): Promise<{ runs: Run[]; paths: PathState[]; options: string }> {
   const { request, initiator } = bench;

@@ -177,7 +177,7 @@ describe("the whole benchmark", { concurrency: true }, () => {
     const folder = join(scratch, "figures", "latest");
     assert.deepEqual(result.parse(JSON.parse(readFileSync(join(folder, "result.json"), "utf8"))), found);
     const raw = (job: string) => [
-      ...[`arcstats-after-${job}.txt`, `arcstats-before-${job}.txt`, `fio-${job}.json`],
+      ...[`arcstats-after-${job}.txt`, `arcstats-before-${job}.txt`, `fio-${job}.json`, `fio-${job}.out`],
       ...[`mpstat-initiator-${job}.json`, `mpstat-storage-${job}.json`, `zpool-iostat-${job}.txt`],
     ];
     assert.deepEqual(
@@ -205,6 +205,16 @@ describe("the whole benchmark", { concurrency: true }, () => {
     assert.equal(iscsi?.valid, true);
     assert.deepEqual([iser?.valid, iser && "bandwidth" in iser], [false, false]);
     assert.match(iser && !iser.valid ? iser.invalid : "", /fio's job failed with errno 5/);
+  });
+
+  test("a figure that is no number makes the run invalid", async () => {
+    const odd = (line: string): Streamed => {
+      const { lines } = fio(line);
+      return { lines: lines.map(([ms, text]) => [ms, text.replace(/"iops":60/, '"iops":nan')]) };
+    };
+    const found = await benchmark({ ...into("nan"), paths: request.paths.slice(0, 1) }, surroundings(odd));
+    const [run] = found.runs;
+    assert.match(run && !run.valid ? run.invalid : "", /no number for bandwidth or IOPS/);
   });
 
   test("a path that is gone is said, and the test file is written through the other", async () => {
