@@ -33,10 +33,5 @@ bootstrap() {
     "$@" "$suite" "$target" ${mirror:+"$mirror"}
 }
 
-# A scratch folder that is gone when the script ends. Not below the cache: the users of a namespace can't enter
-# a private home. Hooks and their input are copied there for the same reason.
-scratch=$(mktemp -d /var/tmp/storage-lab.XXXXXX)
-chmod 755 "$scratch"
-export TMPDIR=$scratch
-trap 'rm -rf --one-file-system "$scratch"' EXIT
-trap 'exit 130' INT TERM HUP
+# $scratch, a folder that is gone when the script ends; not a part of the recipe.
+. "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
