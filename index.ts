@@ -4,6 +4,7 @@ import { Fabric } from "./components/fabric.ts";
 import { Hosts } from "./components/hosts.ts";
 import { IscsiInitiator } from "./components/iscsi-initiator.ts";
 import { IscsiTarget } from "./components/iscsi-target.ts";
+import { Initiator } from "./components/resources.ts";
 import { Storage } from "./components/storage.ts";
 import { type LabConfig, parseConfig } from "./config.ts";
 import { parseSize } from "./provider/size.ts";
@@ -39,36 +40,48 @@ const volumes = Object.assign(
   }),
 );
 
+/** A host has one name as an initiator, at however many targets. */
+const initiators = Object.fromEntries(
+  [...new Set(Object.values(lab.targets).flatMap((target) => target.initiators))].map((name) => [
+    name,
+    new Initiator(name, { host: hostOf(name), name: lab.hosts[name]?.iqn ?? "" }, {}),
+  ]),
+);
+
 const targets = Object.entries(lab.targets).map(([iqn, target]) => {
   const server = lab.pools[target.luns[0]?.split("/")[0] ?? ""]?.host ?? "";
-  const initiators = target.initiators.map((host) => ({ host, iqn: lab.hosts[host]?.iqn ?? "" }));
   const served = new IscsiTarget(
     iqn,
-    { host: hostOf(server), target, volumes, initiators: initiators.map((initiator) => initiator.iqn) },
+    {
+      host: hostOf(server),
+      target,
+      volumes,
+      initiators: target.initiators.map((name) => lab.hosts[name]?.iqn ?? ""),
+    },
     // A portal's address must be there before LIO can listen on it.
     { dependsOn: fabric },
   );
-  const clients = initiators.map(
-    (initiator) =>
-      new IscsiInitiator(
-        initiator.host,
-        {
-          host: hostOf(initiator.host),
-          iqn: initiator.iqn,
-          target: served.target,
-          portals: target.portals,
-          luns: target.luns.map((_, lun) => lun),
-          filesystem: lab.filesystem,
-        },
-        { dependsOn: [...fabric, served] },
-      ),
-  );
-  return { iqn, target, server, served, initiators, clients };
+  const clients = target.initiators.flatMap((name) => {
+    const initiator = initiators[name];
+    if (initiator === undefined) return [];
+    const { portals } = target;
+    const luns = target.luns.map((_, lun) => lun);
+    const args = {
+      host: hostOf(name),
+      initiator,
+      target: served.target,
+      portals,
+      luns,
+      filesystem: lab.filesystem,
+    };
+    return [new IscsiInitiator(`${name}/${iqn}`, args, { dependsOn: [...fabric, served] })];
+  });
+  return { iqn, target, server, served, clients };
 });
 
 const [first] = targets;
 const [client] = first?.clients ?? [];
-const [clientHost] = first?.initiators ?? [];
+const [clientHost] = first?.target.initiators ?? [];
 
 const measured =
   lab.benchmark && first && client && clientHost
@@ -78,7 +91,7 @@ const measured =
           request: pulumi
             .all([
               hostOf(first.server),
-              hostOf(clientHost.host),
+              hostOf(clientHost),
               client.filesystem.uuid,
               client.sessions.iscsi.device,
               client.sessions.iser.device,
@@ -126,5 +139,6 @@ export default {
     results: measured.results.runs,
     rawFolder: measured.results.folder,
     summary: measured.results.summary.markdown,
+    summaryJson: measured.results.summary.json,
   }),
 };

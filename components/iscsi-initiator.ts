@@ -1,12 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
-import { Filesystem, Initiator, Session, type Target } from "./resources.ts";
+import { Filesystem, type Initiator, Session, type Target } from "./resources.ts";
 
 export type Protocol = "iscsi" | "iser";
 const transports = { iscsi: "tcp", iser: "iser" } as const;
 
-/** A host as an initiator: its name, one session a protocol at the target, a file system on LUN 0. */
+/** A host at a target: one session a protocol, a file system on LUN 0. */
 export class IscsiInitiator extends pulumi.ComponentResource {
   readonly sessions: Record<Protocol, Session>;
   readonly filesystem: Filesystem;
@@ -15,7 +15,7 @@ export class IscsiInitiator extends pulumi.ComponentResource {
     name: string,
     args: {
       host: pulumi.Output<HostAddress>;
-      iqn: string;
+      initiator: Initiator;
       target: Target;
       portals: LabConfig["targets"][string]["portals"];
       luns: number[];
@@ -24,10 +24,9 @@ export class IscsiInitiator extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super("storage-lab:lab:IscsiInitiator", name, {}, options);
-    const initiator = new Initiator(name, { host: args.host, name: args.iqn }, { parent: this });
     const login = (protocol: Protocol): Session =>
       new Session(
-        `${name}-${protocol}`,
+        `${name}/${protocol}`,
         {
           host: args.host,
           target: args.target.iqn,
@@ -36,11 +35,11 @@ export class IscsiInitiator extends pulumi.ComponentResource {
           luns: args.luns,
           startup: "automatic",
         },
-        { parent: this, dependsOn: [initiator] },
+        { parent: this, dependsOn: [args.initiator] },
       );
     this.sessions = { iscsi: login("iscsi"), iser: login("iser") };
     this.filesystem = new Filesystem(
-      `${name}-${args.filesystem.type}`,
+      `${name}/${args.filesystem.type}`,
       { host: args.host, device: this.sessions.iscsi.device, type: args.filesystem.type },
       // Both paths lead to the same LUN: neither session may go while the file system is still in use.
       { parent: this, dependsOn: [this.sessions.iser] },
