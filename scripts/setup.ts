@@ -32,7 +32,7 @@ export async function setUp(): Promise<void> {
     imageStep,
     acceleratorStep,
   ];
-  const steps = [...machine, stacksStep];
+  const steps = stacks ? [...machine, stacksStep] : machine;
   // Ending the process ends what the steps have started: each listens for its exit.
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const leave = () => process.exit(130);

@@ -11,7 +11,7 @@ import { setUp } from "./setup.ts";
 
 async function start(): Promise<number> {
   const { stack, setUpOnly } = asked(process.argv.slice(2));
-  await setUp();
+  await setUp({ stacks: true });
   if (setUpOnly) return 0;
 
   const began = performance.now();
