@@ -12,13 +12,14 @@ import { stacksStep } from "./steps/stacks.ts";
 import { runSteps, type Step } from "./steps.ts";
 
 /**
- * Brings what the project needs beyond node_modules, in order; what is there already is only looked at.
+ * Brings what the project needs beyond node_modules, in order; what is there already is only looked at. Stacks
+ * are made for whoever works here; tests make their own, and leave this folder as it is.
  *
  * Tried on Debian 12, as root and as a normal user (bootstrapping in user namespaces), with Node 20, with and
  * without Go, and with an operator's own Pulumi. Not tried: Ubuntu, where the kernel may ask for an AppArmor profile
  * before it lets mmdebstrap make user namespaces; a machine where KVM works; one that reaches Pulumi's releases.
  */
-export async function setUp(): Promise<void> {
+export async function setUp({ stacks }: { stacks: boolean }): Promise<void> {
   const start = performance.now();
   refuseOtherMachines();
   const root = cacheRoot();
