@@ -133,7 +133,7 @@ export class Host implements Connection {
     const child = this.#shell(
       options.deadlineSeconds * 1000,
       options.signal,
-      whole(`LC_ALL=C; export LC_ALL\n${commandLine(argv)} ${input}`),
+      whole(`${preamble}\n${commandLine(argv)} ${input}`),
     );
     if (options.onLine) {
       const onLine = options.onLine;

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { project, pulumiEnvironment } from "./environment.ts";
+import { forgetPendingCreates } from "./pending-creates.ts";
 import { removeStaleLocks } from "./stale-lock.ts";
 
 /** Runs Pulumi in the project with the terminal of this process; resolves to its exit status. */
@@ -9,7 +10,10 @@ export async function runPulumi(args: readonly string[]): Promise<number> {
   const env = pulumiEnvironment();
   const backend = env.PULUMI_BACKEND_URL;
   if (backend?.startsWith("file:///")) await mkdir(fileURLToPath(backend), { recursive: true });
-  for (const line of await removeStaleLocks(backend)) console.error(line);
+  for (const { stack, line } of await removeStaleLocks(backend)) {
+    console.error(line);
+    await forgetPendingCreates(stack);
+  }
 
   const child = spawn("pulumi", args, { cwd: project, env, stdio: "inherit" });
   // Ctrl-C reaches Pulumi by the terminal, and it ends in order; this process only waits. Signals to it alone go on.

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -12,19 +12,23 @@ import { fileURLToPath } from "node:url";
 
 type Lock = { pid: number; hostname: string; timestamp?: string };
 
-/** Removes the stale locks of a file backend, and says for each, in a line, what it was. */
-export async function removeStaleLocks(backendUrl: string | undefined): Promise<string[]> {
+/** A lock that was removed: whose stack it locked, and a line that says what it was. */
+export type Removed = { stack: string; line: string };
+
+/** Removes the stale locks of a file backend. */
+export async function removeStaleLocks(backendUrl: string | undefined): Promise<Removed[]> {
   if (!backendUrl?.startsWith("file:///")) return [];
   const folder = join(fileURLToPath(backendUrl), ".pulumi/locks");
   if (!existsSync(folder)) return [];
-  const removed: string[] = [];
+  const removed: Removed[] = [];
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith(".json")) continue;
     const file = join(entry.parentPath, entry.name);
     const lock = parseLock(await readFile(file, "utf8").catch(() => ""));
     if (lock === undefined || lock.hostname !== hostname() || (await holds(lock))) continue;
     for (const part of [file, `${file}.attrs`]) await rm(part, { force: true });
-    removed.push(`Removed the lock of an engine that is gone (process ${lock.pid}): ${file}`);
+    const line = `Removed the lock of an engine that is gone (process ${lock.pid}): ${file}`;
+    removed.push({ stack: basename(entry.parentPath), line });
   }
   return removed;
 }

@@ -30,8 +30,6 @@ import { cacheRoot } from "../scripts/environment.ts";
  */
 
 const qemuFolder = join(cacheRoot(), "qemu/current");
-const kernelLine =
-  "console=ttyS0 net.ifnames=0 mitigations=off nokaslr tsc=reliable audit=0 apparmor=0 systemd.show_status=0 loglevel=4";
 const shutdownSeconds = 120;
 
 const [verb, folderArgument] = process.argv.slice(2);
@@ -120,6 +118,12 @@ function qemuArguments(spec: MachineSpec, accel: { accel: string; smp: number })
     ...["-device", `virtio-net-pci,netdev=link,mac=${spec.link.mac},romfile=`],
     ...spec.disks.flatMap(({ serial }) => disk(`disk-${serial}`, `disk-${serial}.raw`, "raw", serial)),
   ];
+}
+
+/** The kernel's command line that this image wants. */
+function kernelLine(): string {
+  const { commandLine } = JSON.parse(readFileSync(join(text("image"), "manifest.json"), "utf8"));
+  return commandLine;
 }
 
 /** The pid of this folder's guest, if it runs: the pid file's process must have our UUID on its command line. */

@@ -74,7 +74,8 @@ for (const [what, moment] of [
 }
 
 test("the next up ends in the declared state, measured, with nothing left over", async () => {
-  await project.must(...up);
+  const said = await project.must(...up);
+  assert.doesNotMatch(said, /pending operations/, "nothing is left to be looked at by hand");
   const { results } = JSON.parse(await project.must("stack", "output", "--json", "--stack", "lab"));
   assert.deepEqual(
     results.map((run: { valid: boolean }) => run.valid),
