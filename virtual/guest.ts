@@ -96,7 +96,7 @@ function qemuArguments(spec: MachineSpec, accel: { accel: string; smp: number })
       "-initrd",
       join(text("image"), "initrd"),
       "-append",
-      kernelLine,
+      kernelLine(),
     ],
     ...["-fw_cfg", "name=opt/org.storage-lab.seed,file=seed.tar"],
     ...[
