@@ -18,6 +18,14 @@ type Inputs = OnHost & Plain;
 /** What the engine is told beside the answer: `status` lines are replaced by the next one. */
 export type Report = (severity: "info" | "warning" | "status", message: string) => void;
 
+/** Settings for the whole provider, from the stack's configuration: `storagelab:readOnly: true`. */
+export const providerSettings = {
+  showCommands: "Previews list the commands that up would run.",
+  readOnly: "Nothing is changed on any host.",
+  destroyProtection: "Nothing is deleted or replaced.",
+} as const;
+export type ProviderSettings = { [K in keyof typeof providerSettings]: boolean };
+
 export type Context = {
   /** `project/stack`: the mark of what this stack makes. */
   readonly owner: string;
@@ -50,6 +58,7 @@ export type Diff = {
 };
 
 export class Lifecycle {
+  settings: ProviderSettings = { showCommands: false, readOnly: false, destroyProtection: false };
   readonly #hosts = new Map<string, Connection>();
   readonly #connect: (address: HostAddress) => Connection;
   /** Hosts that did not answer, and when: said once, and not waited for again by every resource of a preview. */
@@ -109,6 +118,7 @@ export class Lifecycle {
           );
         throw new RefusedError(`${named(type, before)} can't be replaced (${what.join(", ")}). ${refusal}`);
       }
+      if (this.settings.destroyProtection) throw protectedFrom(type, before, "replaced", "destroyProtection");
       return { changes, drifted: false };
     }
     if (unknowns.length > 0) return { changes, drifted: false };
@@ -117,6 +127,7 @@ export class Lifecycle {
     const { observed } = found;
     this.#refuse(type, after, observed, context, after);
     const steps: Step[] = type.plan(after, observed, after, context.owner);
+    this.#preview(type, after, steps, context);
     if (steps.length > 0 && changes.length === 0) reportDrift(type, after, observed, steps, context);
     return { changes, drifted: steps.length > 0 && changes.length === 0 };
   }
@@ -127,6 +138,8 @@ export class Lifecycle {
     if (found !== undefined) {
       if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "create", context);
       this.#refuse(type, inputs, found.observed, context, inputs);
+      const steps = type.plan(inputs, found.observed, inputs, context.owner);
+      this.#preview(type, inputs, [...mark(type, inputs, found.owner, context), ...steps], context);
     }
     return { ...inputs, ...type.outputs(inputs, undefined) };
   }
@@ -169,6 +182,9 @@ export class Lifecycle {
     if (type.exists(observed)) mayTouch(type, inputs, owner, "delete", context);
     this.#refuse(type, inputs, observed, context);
     const steps = type.plan(undefined, observed, inputs, context.owner);
+    for (const setting of ["readOnly", "destroyProtection"] as const) {
+      if (this.settings[setting] && steps.length > 0) throw protectedFrom(type, inputs, "deleted", setting);
+    }
     await host.apply(
       [...steps, ...(type.owner ? [] : release(type.type, type.identity(inputs)))],
       this.#options(type, context),
@@ -183,12 +199,11 @@ export class Lifecycle {
     const host = this.#host(inputs.host);
     const { observed, owner } = await this.#look(type, inputs, context);
     if (type.exists(observed)) mayTouch(type, inputs, owner, how, context);
-    const identity = type.identity(inputs);
-    const mark = type.owner || owner === context.owner ? [] : claim(type.type, identity, context.owner);
     this.#refuse(type, inputs, observed, context, inputs);
     const steps: Step[] = type.plan(inputs, observed, inputs, context.owner);
+    if (this.settings.readOnly && steps.length > 0) throw protectedFrom(type, inputs, "changed", "readOnly");
     try {
-      await host.apply([...mark, ...steps], this.#options(type, context));
+      await host.apply([...mark(type, inputs, owner, context), ...steps], this.#options(type, context));
       const after = steps.length === 0 ? observed : await type.observe(host, inputs);
       const rest: Step[] = steps.length === 0 ? [] : type.plan(inputs, after, inputs, context.owner);
       if (rest.length > 0) throw unfinished(type, inputs, rest);
@@ -200,6 +215,15 @@ export class Lifecycle {
         error,
       );
     }
+  }
+
+  /** What a preview says of a plan: its commands where they are asked for; that it is forbidden where it is. */
+  #preview(type: AnyType, inputs: Inputs, steps: readonly Step[], context: Context): void {
+    if (steps.length === 0) return;
+    if (this.settings.readOnly) throw protectedFrom(type, inputs, "changed", "readOnly");
+    if (!this.settings.showCommands) return;
+    const lines = steps.map((step) => `\n  ${stepLine(step)}`).join("");
+    context.report("info", `${named(type, inputs)}: up runs on ${inputs.host.name}:${lines}`);
   }
 
   /** What is there, and whose it is, in one round trip. */
@@ -251,6 +275,23 @@ export class Lifecycle {
     };
   }
 }
+
+/** The steps that put our mark on, where the object has no room for one. */
+function mark(type: AnyType, inputs: Inputs, owner: string | undefined, context: Context): Step[] {
+  if (type.owner || owner === context.owner) return [];
+  return claim(type.type, type.identity(inputs), context.owner);
+}
+
+const protectedFrom = (
+  type: AnyType,
+  inputs: Inputs,
+  what: string,
+  setting: keyof ProviderSettings,
+): RefusedError =>
+  new RefusedError(
+    `${named(type, inputs)} can't be ${what}: ${setting} is set. ${providerSettings[setting]} ` +
+      `Allow it with: pulumi config set storagelab:${setting} false`,
+  );
 
 /** Refuses what another stack, or nobody of ours, has made. */
 function mayTouch(

@@ -5,7 +5,14 @@ import anyProto from "google-protobuf/google/protobuf/any_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import manifest from "../package.json" with { type: "json" };
 import { explain, RefusedError } from "./errors.ts";
-import { type AnyType, type Context, Lifecycle, Unfinished } from "./lifecycle.ts";
+import {
+  type AnyType,
+  type Context,
+  Lifecycle,
+  type ProviderSettings,
+  providerSettings,
+  Unfinished,
+} from "./lifecycle.ts";
 import { diffResponse, greeting, handler as plainHandler, type Request, report, serve } from "./plugin.ts";
 import { typeOf } from "./registry.ts";
 import type { OnHost } from "./resource.ts";
@@ -69,6 +76,37 @@ function failure(error: unknown): Partial<grpc.ServiceError> {
 
 const service = {
   ...greeting(manifest.version, schema),
+  checkConfig: handler((request) => {
+    const response = new provider.CheckResponse();
+    response.setInputs(request.getNews());
+    for (const [key, value] of Object.entries(decode(request.getNews()).value)) {
+      if (key === "version") continue;
+      const known = key in providerSettings;
+      if (known && ["true", "false"].includes(String(value))) continue;
+      const failed = new provider.CheckFailure();
+      failed.setProperty(key);
+      failed.setReason(
+        known
+          ? `true or false, not ${String(value)}`
+          : `no setting of storagelab; it has ${Object.keys(providerSettings).join(", ")}`,
+      );
+      response.addFailures(failed);
+    }
+    return response;
+  }),
+  configure: handler((request) => {
+    const given = decode(request.getArgs()).value;
+    const on = (key: keyof ProviderSettings): boolean => String(given[key]) === "true";
+    lifecycle.settings = {
+      showCommands: on("showCommands"),
+      readOnly: on("readOnly"),
+      destroyProtection: on("destroyProtection"),
+    };
+    const response = new provider.ConfigureResponse();
+    response.setAcceptsecrets(true);
+    response.setSupportspreview(true);
+    return response;
+  }),
   check: handler((request) => {
     const { type } = parts(request.getUrn());
     const news = decode(request.getNews());

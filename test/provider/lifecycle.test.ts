@@ -286,6 +286,54 @@ describe("diff", () => {
   });
 });
 
+describe("settings for the whole provider", () => {
+  test("showCommands: a preview lists what up then runs, in the same words", async () => {
+    const { host, lifecycle, context, said } = lab();
+    lifecycle.settings = { ...lifecycle.settings, showCommands: true };
+    await lifecycle.previewCreate(note, inputs, context);
+    await lifecycle.create(note, inputs, context);
+    await lifecycle.diff(note, inputs, { ...inputs, text: "two" }, [], context);
+    await lifecycle.update(note, { ...inputs, text: "two" }, context);
+    const listed = said
+      .filter((line) => line.startsWith("info: "))
+      .flatMap((line) => line.split("\n").slice(1));
+    assert.deepEqual(
+      listed.map((line) => line.trim()),
+      host.done,
+    );
+  });
+
+  test("readOnly: whatever would change a host is refused, at preview and at up", async () => {
+    const { host, lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    const before = [...host.done];
+    lifecycle.settings = { ...lifecycle.settings, readOnly: true };
+    const changed = { ...inputs, text: "two" };
+    const message = /storage: Note \/a can't be (changed|deleted): readOnly is set\./;
+    await assert.rejects(
+      lifecycle.previewCreate(note, { ...inputs, path: "/b" }, context),
+      /can't be changed: readOnly/,
+    );
+    await assert.rejects(lifecycle.diff(note, inputs, changed, [], context), message);
+    await assert.rejects(lifecycle.update(note, changed, context), message);
+    await assert.rejects(lifecycle.delete(note, inputs, context), message);
+    await lifecycle.update(note, inputs, context);
+    assert.deepEqual(host.done, before);
+  });
+
+  test("destroyProtection: changes in place are made, deletes and replaces refused", async () => {
+    const { host, lifecycle, context } = lab();
+    await lifecycle.create(note, inputs, context);
+    lifecycle.settings = { ...lifecycle.settings, destroyProtection: true };
+    const message =
+      /can't be (deleted|replaced): destroyProtection is set\. .*pulumi config set storagelab:destroyProtection false/;
+    await assert.rejects(lifecycle.delete(note, inputs, context), message);
+    await assert.rejects(lifecycle.diff(note, inputs, { ...inputs, path: "/b" }, [], context), message);
+    await lifecycle.update(note, { ...inputs, text: "two" }, context);
+    assert.equal(host.files.get("/a"), "two");
+  });
+});
+
 describe("read", () => {
   test("gives the real state, and nothing where the object is gone", async () => {
     const { host, lifecycle, context } = lab();
