@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import structProto from "google-protobuf/google/protobuf/struct_pb.js";
-import { call, type Driven, drive, urn } from "./driver.ts";
+import { call, type Driven, drive } from "../../plugin-driver.ts";
 
 const secretKey = "4dabf18193072939515e22adb298388d";
 const secret = (value: string) => ({ [secretKey]: "1b47061264138c4ac30d75fd1eb44270", value });
@@ -13,9 +13,11 @@ const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 type Properties = Parameters<typeof structProto.Struct.fromJavaScript>[0];
 const struct = (properties: Properties) => structProto.Struct.fromJavaScript(properties);
 
+const urn = "urn:pulumi:lab::storage-lab::command:local:Command::benchmark";
+
 let driven: Driven;
 before(async () => {
-  driven = await drive();
+  driven = await drive("tools/command-provider/main.ts");
 });
 after(() => driven.stop());
 

@@ -5,9 +5,9 @@ import * as grpc from "@grpc/grpc-js";
 import engineGrpc from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import providerGrpc from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
-import { project } from "../../../scripts/environment.ts";
+import { project } from "../scripts/environment.ts";
 
-/** The stand-in as the engine runs it: a process with the engine's address, spoken to over gRPC. */
+/** A plugin as the engine runs it: a process with the engine's address, spoken to over gRPC. */
 
 export type Logged = { urn: string; message: string; ephemeral: boolean; at: number };
 
@@ -19,9 +19,8 @@ export type Driven = {
   stop(): void;
 };
 
-export const urn = "urn:pulumi:lab::storage-lab::command:local:Command::benchmark";
-
-export async function drive(): Promise<Driven> {
+/** Start the plugin whose main file this is, relative to the project. */
+export async function drive(file: string): Promise<Driven> {
   const logged: Logged[] = [];
   const server = new grpc.Server();
   server.addService(engineGrpc.EngineService, {
@@ -42,8 +41,7 @@ export async function drive(): Promise<Driven> {
       error ? failed(error) : done(port),
     ),
   );
-  const main = join(project, "tools/command-provider/main.ts");
-  const child = spawn(process.execPath, [main, `127.0.0.1:${engine}`], {
+  const child = spawn(process.execPath, [join(project, file), `127.0.0.1:${engine}`], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const port = await new Promise((done) => createInterface({ input: child.stdout }).once("line", done));
@@ -63,7 +61,16 @@ export async function drive(): Promise<Driven> {
   };
 }
 
-type Method = "create" | "update" | "delete" | "diff" | "check" | "cancel";
+type Method =
+  | "create"
+  | "update"
+  | "delete"
+  | "diff"
+  | "check"
+  | "read"
+  | "cancel"
+  | "checkConfig"
+  | "getSchema";
 
 /** A unary call as a promise. */
 export function call<Response>(driven: Driven, method: Method, request: object): Promise<Response> {
