@@ -5,20 +5,12 @@ import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { project, pulumiEnvironment } from "./environment.ts";
 import { explain } from "./explain.ts";
+import { covered, type Trip } from "./round-trips.ts";
 
 /**
  * npm run measure -- [--from-nothing] [STACK]: how long an `up` takes and where its time goes.
  * Without the option an up of a lab that stands, three times; with it the lab is destroyed and built again.
  */
-
-type Trip = {
-  at: string;
-  host: string;
-  kind: "ask" | "apply";
-  commands: number;
-  seconds: number;
-  onHost: number;
-};
 
 const trace = join(tmpdir(), `storage-lab-trace-${process.pid}`);
 
@@ -26,20 +18,6 @@ async function pulumi(...args: string[]): Promise<number> {
   const began = performance.now();
   await execa("pulumi", args, { cwd: project, env: { ...pulumiEnvironment(), STORAGE_LAB_TRACE: trace } });
   return (performance.now() - began) / 1000;
-}
-
-/** Seconds during which at least one of these round trips was under way. */
-export function covered(trips: readonly Pick<Trip, "at" | "seconds">[]): number {
-  const spans = trips
-    .map(({ at, seconds }) => ({ from: Date.parse(at) / 1000 - seconds, to: Date.parse(at) / 1000 }))
-    .sort((a, b) => a.from - b.from);
-  let total = 0;
-  let end = Number.NEGATIVE_INFINITY;
-  for (const { from, to } of spans) {
-    total += Math.max(0, to - Math.max(from, end));
-    end = Math.max(end, to);
-  }
-  return total;
 }
 
 /** One up, and its shares: the guests' boot, the hosts' own work, SSH, and the rest, which is the engine's. */
@@ -103,4 +81,4 @@ async function main(): Promise<void> {
   await rm(trace, { force: true });
 }
 
-if (import.meta.main) process.exitCode = (await main().catch(explain)) ?? 0;
+process.exitCode = (await main().catch(explain)) ?? 0;

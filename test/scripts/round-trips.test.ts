@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covered } from "../../scripts/measure.ts";
+import { covered } from "../../scripts/round-trips.ts";
 
 const trip = (from: number, to: number) => ({ at: new Date(to * 1000).toISOString(), seconds: to - from });
 
