@@ -237,6 +237,7 @@ export class Host implements Connection {
 
   #unreachable(said: string, message: string | undefined): TransportError {
     const { name, ssh, config } = this.address;
+    if (this.#interrupted.signal.aborted) return new TransportError(name, `${name}: interrupted`);
     const hand = commandLine(["ssh", ...(config === undefined ? [] : ["-F", config]), ssh, "true"]);
     const hint = /host key verification failed/i.test(said)
       ? `Log in once by hand to check and accept its key: ${hand}`

@@ -39,7 +39,8 @@ export class Unfinished extends Error {
   /** Property paths of `outputs` that are secret. */
   secrets: readonly string[] = [];
   constructor(id: string, outputs: Plain, cause: unknown) {
-    super(explain(cause), { cause });
+    // The engine shows this message alone, so the whole chain of causes is in it.
+    super(explain(cause));
     this.id = id;
     this.outputs = outputs;
   }

@@ -177,7 +177,10 @@ test("interrupted, a plan stops at the step that it is at", async () => {
   host.interrupt();
   await assert.rejects(plan, (error: Error) => {
     assert.ok(error instanceof TransportError);
-    assert.match(error.message, /^here: the connection broke during: sleep\. Run again/);
+    assert.match(
+      explain(error),
+      /^here: the connection broke during: sleep\. Run again: .*\n {2}because: here: interrupted$/,
+    );
     return true;
   });
   assert.equal(existsSync(file("after-interrupt")), false);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import { CommandError, ParseError, RefusedError, TransportError } from "../../provider/errors.ts";
+import { CommandError, explain, ParseError, RefusedError, TransportError } from "../../provider/errors.ts";
 import {
   type Answer,
   type ApplyOptions,
@@ -123,7 +123,11 @@ describe("create", () => {
     for (const breakAt of [0, 1]) {
       const { host, lifecycle, context } = lab();
       host.breakAt = breakAt;
-      await assert.rejects(lifecycle.create(note, inputs, context), Unfinished);
+      await assert.rejects(lifecycle.create(note, inputs, context), (error: Unfinished) => {
+        assert.ok(error instanceof Unfinished);
+        assert.equal(explain(error), "storage: the connection broke", "each cause is said once");
+        return true;
+      });
       host.breakAt = Number.POSITIVE_INFINITY;
       await lifecycle.create(note, inputs, context);
       assert.deepEqual(
