@@ -2,7 +2,7 @@ import manifest from "../package.json" with { type: "json" };
 import { types } from "./registry.ts";
 
 /**
- * The package's Pulumi schema: the types' tokens, so that the engine knows them (`pulumi import` asks).
+ * The package's Pulumi schema: the types' tokens, so that the engine knows them.
  * Inputs are checked by the types' own schemas, so properties are left open here.
  */
 export const schema = () => ({

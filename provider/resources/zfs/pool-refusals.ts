@@ -93,6 +93,6 @@ function refuseNamesake(observed: PoolObserved, desired: PoolInputs): string[] {
     .map(
       ({ name, guid, state }) =>
         `A pool named ${name} that this stack did not make is on this host's disks, not imported (guid ${guid}, ${state}). ` +
-        `Import it (zpool import ${guid}) and take it over with pulumi import, give this pool another name, or name that pool's disks under wipe.`,
+        `Look at it (zpool import ${guid}), give this pool another name, or name that pool's disks under wipe.`,
     );
 }
