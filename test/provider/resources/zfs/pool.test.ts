@@ -534,7 +534,7 @@ describe("what a pool refuses", () => {
     const [namesake, disks] = await refusals(exported, inputs, "storage-lab/other");
     assert.match(
       namesake ?? "",
-      /A pool named tank that this stack did not make .* not imported \(guid \d+, ONLINE\)\. Import it/,
+      /A pool named tank that this stack did not make .* not imported \(guid \d+, ONLINE\)\. Look at it/,
     );
     assert.match(disks ?? "", /the ZFS label of the exported pool tank/);
     assert.deepEqual(await refusals(exported, { ...inputs, wipe: paths }, "storage-lab/other"), []);
