@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type Planned, Project, planned } from "./project.ts";
@@ -201,6 +201,19 @@ test("after both guests have restarted everything is back", async () => {
     });
   }
   await until(120, async () => (await sessions()).length === 2);
+  assert.deepEqual(await planned(project, "lab"), []);
+});
+
+test("a guest whose power fails is started again by the next up, and all that was on it is there", async () => {
+  const pid = readFileSync(join(project.folder, ".lab/lab/storage/qemu.pid"), "utf8").trim();
+  process.kill(Number(pid), "SIGKILL");
+  await until(30, async () => !existsSync(`/proc/${pid}`));
+  assert.match(
+    await project.must("preview", "--stack", "lab"),
+    /Machine storage is not as declared\. To do: start the virtual machine storage/,
+  );
+  await up();
+  assert.equal((await sessions()).length, 2);
   assert.deepEqual(await planned(project, "lab"), []);
 });
 
