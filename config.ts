@@ -112,7 +112,14 @@ const pool = z.strictObject({
     .optional()
     .describe("Properties of the root dataset, zfsprops(7)."),
   wipe: patterns
-    .transform((list) => list.flatMap(expandBraces).map(diskPath))
+    .transform((list, context) => {
+      try {
+        return list.flatMap(expandBraces).map(diskPath);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: (error as Error).message });
+        return z.NEVER;
+      }
+    })
     .optional()
     .describe("Disks whose contents may be lost; every other disk must be empty."),
   onDelete: z.enum(["export", "destroy"]).default("export"),
@@ -249,12 +256,18 @@ function crossChecks(lab: LabConfig): [path: string, sentence: string][] {
     }
   }
   for (const name of Object.keys(lab.volumes)) {
-    const [poolName = ""] = name.split("/");
-    if (!name.includes("/") || lab.pools[poolName] === undefined)
+    const [poolName = "", ...rest] = name.split("/");
+    if (lab.pools[poolName] === undefined) {
       wrong.push([
         `volumes.${name}`,
         `a volume is POOL/NAME, and there is no pool ${poolName}${known("pools", lab.pools)}`,
       ]);
+    } else if (rest.length !== 1 || rest[0] === "") {
+      wrong.push([
+        `volumes.${name}`,
+        "a volume lies right in its pool, POOL/NAME: nothing here makes the datasets between",
+      ]);
+    }
   }
   for (const [name, l] of Object.entries(lab.fabric)) {
     for (const h of Object.keys(l.addresses)) {

@@ -216,6 +216,16 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
       /volumes\.dozer\/lun0: a volume is POOL\/NAME, and there is no pool dozer; pools: tank/,
     ],
     [
+      "volume below a dataset",
+      () => ({ volumes: { "tank/db/lun0": { size: "1G" } } }),
+      /volumes\.tank\/db\/lun0: a volume lies right in its pool/,
+    ],
+    [
+      "disk pattern that runs backwards",
+      (s) => ({ pools: { tank: { ...s.pools.tank, wipe: "by-id/virtio-DISK{08..01}" } } }),
+      /pools\.tank\.wipe: \{08\.\.01\} in by-id\/virtio-DISK\{08\.\.01\} runs backwards/,
+    ],
+    [
       "LUN of no volume",
       () => ({ targets: { [target]: { ...whole().targets[target], luns: ["tank/x"] } } }),
       /luns: no volume tank\/x; volumes: tank\/lun0/,

@@ -22,7 +22,7 @@ const stack = {
       log: { mirror: 2, disks: "by-id/virtio-DISK{07..08}" },
     },
   },
-  volumes: { "tank/lun0": { size: "2 GiB" }, "tank/db/lun1": { size: "1 GiB", compression: "lz4" } },
+  volumes: { "tank/lun0": { size: "2 GiB" }, "tank/lun1": { size: "1 GiB", compression: "lz4" } },
   fabric: {
     link: {
       kind: "rxe",
@@ -33,7 +33,7 @@ const stack = {
   },
   targets: {
     [target]: {
-      luns: ["tank/lun0", "tank/db/lun1"],
+      luns: ["tank/lun0", "tank/lun1"],
       portals: { iscsi: "10.10.10.1:3260", iser: "10.10.10.1:3261" },
       initiators: ["initiator"],
     },
@@ -104,12 +104,12 @@ test("each LUN is a backstore on its volume's device, in the declared order", ()
     inputsOf("lio:Backstore").map(({ name, device }) => [name, device]),
     [
       ["tank-lun0", "/dev/zvol/tank/lun0"],
-      ["tank-db-lun1", "/dev/zvol/tank/db/lun1"],
+      ["tank-lun1", "/dev/zvol/tank/lun1"],
     ],
   );
   assert.deepEqual(inputsOf("lio:Target")[0]?.luns, [
     { lun: 0, backstore: "tank-lun0" },
-    { lun: 1, backstore: "tank-db-lun1" },
+    { lun: 1, backstore: "tank-lun1" },
   ]);
 });
 
