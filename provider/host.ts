@@ -253,15 +253,20 @@ export class Host implements Connection {
       this.address.ssh === "local"
         ? shell
         : ["ssh", ...this.#sshOptions(), this.address.ssh, commandLine(shell)];
-    return execa(file ?? "sh", rest, {
+    const cancelSignal = signal === undefined ? interrupted : AbortSignal.any([signal, interrupted]);
+    const local = this.address.ssh === "local";
+    const child = execa(file ?? "sh", rest, {
       input: script,
       reject: false,
       timeout,
       stripFinalNewline: false,
       cwd: projectFolder,
       maxBuffer: 256 * 1024 * 1024,
-      cancelSignal: signal === undefined ? interrupted : AbortSignal.any([signal, interrupted]),
+      cancelSignal,
+      detached: local,
     });
+    if (local) endTogether(child.pid, child, cancelSignal);
+    return child;
   }
 
   #sshOptions(): string[] {
@@ -280,6 +285,29 @@ export class Host implements Connection {
 
 const preamble = "LC_ALL=C; PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH; export LC_ALL PATH";
 const lockFile = "/run/storage-lab.lock";
+
+/**
+ * A shell on this machine and what it runs end together: in a group of their own, which gets the signal when the
+ * plan is interrupted or this process exits. Over SSH the closed connection does that.
+ */
+function endTogether(pid: number | undefined, ended: Promise<unknown>, signal: AbortSignal): void {
+  if (pid === undefined) return;
+  const end = (): void => {
+    try {
+      process.kill(-pid, "SIGTERM");
+    } catch (error) {
+      // It has ended by itself.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  };
+  signal.addEventListener("abort", end);
+  process.on("exit", end);
+  // Then its number may be somebody else's.
+  void ended.finally(() => {
+    signal.removeEventListener("abort", end);
+    process.off("exit", end);
+  });
+}
 
 /** Takes the host's lock for as long as this shell lives, or says on stderr who has it. */
 function lockScript(holder: string): string {
