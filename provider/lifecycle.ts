@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { explain, RefusedError, TransportError } from "./errors.ts";
+import { explain, ParseError, RefusedError, TransportError } from "./errors.ts";
 import { type Connection, Host, type HostAddress } from "./host.ts";
 import { claim, isMachineStopped, recordedOwner, release } from "./ownership.ts";
 import type { OnHost, ResourceType } from "./resource.ts";
@@ -123,10 +123,18 @@ export class Lifecycle {
       return { changes, drifted: false };
     }
     if (unknowns.length > 0) return { changes, drifted: false };
-    const found = await this.#ifReachable(type, after, context);
-    if (found === undefined) return { changes, drifted: false };
-    const { observed } = found;
-    this.#refuse(type, after, observed, context, after);
+    let observed: unknown;
+    try {
+      const found = await this.#ifReachable(type, after, context);
+      if (found === undefined) return { changes, drifted: false };
+      observed = found.observed;
+      this.#refuse(type, after, observed, context, after);
+    } catch (error) {
+      // What it stands on may be set right first, by this same up; if it is not, its update says so as an error.
+      if (changes.length > 0 || error instanceof ParseError) throw error;
+      context.report("warning", explain(error));
+      return { changes, drifted: true };
+    }
     const steps: Step[] = type.plan(after, observed, after, context.owner);
     this.#preview(type, after, steps, context);
     if (steps.length > 0 && changes.length === 0) reportDrift(type, after, observed, steps, context);
@@ -333,7 +341,8 @@ function reportDrift(
   context: Context,
 ): void {
   if (!type.exists(observed)) {
-    context.report("warning", `${named(type, inputs)} is gone from the host; it is made again`);
+    const does = steps.map((step) => step.say).join(", ");
+    context.report("warning", `${named(type, inputs)} is not there. To do: ${does}`);
     return;
   }
   const current = type.current(observed, inputs);

@@ -258,7 +258,7 @@ describe("diff", () => {
     );
     host.files.delete("/a");
     assert.equal((await lifecycle.diff(note, inputs, inputs, [], context)).drifted, true);
-    assert.match(said.at(-1) ?? "", /is gone from the host; it is made again$/);
+    assert.match(said.at(-1) ?? "", /Note \/a is not there\. To do: write it$/);
     await lifecycle.update(note, inputs, context);
     assert.equal(host.files.get("/a"), "one");
   });
@@ -276,6 +276,29 @@ describe("diff", () => {
     assert.deepEqual(said, [
       "warning: storage did not answer\n  What is on storage is planned without looking.",
     ]);
+  });
+
+  test("what can't be looked at or set right now is an update with a warning: what it stands on comes first", async () => {
+    const { host, lifecycle, context, said } = lab();
+    await lifecycle.create(note, inputs, context);
+    const unreadable = {
+      ...note,
+      observe: () => Promise.reject(new CommandError("storage", 1, "storage: no such device")),
+    };
+    assert.deepEqual(await lifecycle.diff(unreadable, inputs, inputs, [], context), {
+      changes: [],
+      drifted: true,
+    });
+    assert.equal(said.at(-1), "warning: storage: no such device");
+    await assert.rejects(lifecycle.update(unreadable, inputs, context), /no such device/);
+    const refusing = { ...note, refusals: () => ["its device is not there."] };
+    assert.equal((await lifecycle.diff(refusing, inputs, inputs, [], context)).drifted, true);
+    assert.equal(said.at(-1), "warning: storage: Note /a: its device is not there.");
+    await assert.rejects(
+      lifecycle.diff(refusing, inputs, { ...inputs, text: "two" }, [], context),
+      RefusedError,
+    );
+    assert.equal(host.done.length, 2);
   });
 
   test("what can be refused by reading is refused at preview", async () => {

@@ -53,7 +53,10 @@ async function observe(host: Questions, { device }: FilesystemInputs): Promise<F
   ]);
   const programs = mkfs.status === 0;
   const mounts = parseMounts(expect(host, mountinfo, "the mounts"));
-  if (node.status !== 0 && node.stderr.includes("not a block device")) {
+  // A device whose session is gone or in recovery is there and can't be read: as good as not there, for now.
+  const unreadable =
+    sector.status !== 0 && /No such device or address|Input\/output error/.test(sector.stderr);
+  if (unreadable || (node.status !== 0 && node.stderr.includes("not a block device"))) {
     const others = await mountsFor(host, device, mounts, undefined);
     return { device, node: undefined, superblock: undefined, signatures: [], mounts: others, programs };
   }
@@ -140,7 +143,10 @@ function plan(
       .filter(({ uuid }) => uuid === markedUuid(owner, device))
       .map(({ target }) => onceReleased(`unmount ${target}`, target, ["umount", target]));
   }
-  if (observed.node === undefined) return [];
+  // What it holds can't be told, so nothing is made: its session comes first, and then there is another plan.
+  if (observed.node === undefined) {
+    return [{ say: `wait for ${device}`, until: ["test", "-b", device], deadlineSeconds: 60 }];
+  }
   const have = made(observed);
   if (have === undefined) {
     // -f only over our own unfinished work: without it mkfs.xfs looks once more whether the device is blank.
@@ -171,11 +177,7 @@ function refusals(
 ): string[] {
   if (desired === undefined) return [];
   const { device, node, superblock } = observed;
-  if (node === undefined) {
-    return [
-      `${device} is not there, so it can't be told what it holds. Log its session in (or attach the disk), and run again.`,
-    ];
-  }
+  if (node === undefined) return [];
   if (made(observed) !== undefined || halfMade(observed, owner)) {
     return observed.programs ? [] : made(observed) ? [] : [noPrograms(desired.host.name)];
   }

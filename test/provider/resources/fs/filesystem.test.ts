@@ -86,7 +86,7 @@ describe("observing a file system", () => {
       CommandError,
     );
     await assert.rejects(
-      observe({ ...made, [od(device)]: { status: 1, stderr: "od: Input/output error\n" } }),
+      observe({ ...made, [od(device)]: { status: 1, stderr: "od: Permission denied\n" } }),
       CommandError,
     );
     await assert.rejects(
@@ -94,6 +94,15 @@ describe("observing a file system", () => {
       CommandError,
     );
     await assert.rejects(observe({ ...made, [wipefs]: "DEVICE OFFSET\n" }), ParseError);
+  });
+
+  test("a device that can't be read, its session lost, is as good as not there: nothing is made on it", async () => {
+    for (const said of ["No such device or address", "read error: Input/output error"]) {
+      const lost = { ...made, [od(device)]: { status: 1, stderr: `od: ${device}: ${said}\n` } };
+      assert.equal((await observe(lost)).node, undefined);
+      assert.deepEqual(await plan(inputs, lost), [`wait up to 60 s for: test -b ${device}`]);
+      assert.deepEqual(await plan(undefined, lost), []);
+    }
   });
 
   test("its mounts, by the device and by another path to the same disk, the last first", async () => {
@@ -143,7 +152,12 @@ describe("planning a file system", () => {
       mounted,
       ["xfs_io -c 'label -s test' /mnt/c"],
     ],
-    ["no device", inputs, missing, []],
+    [
+      "no device: what it holds can't be told, so nothing is made",
+      inputs,
+      missing,
+      [`wait up to 60 s for: test -b ${device}`],
+    ],
     ["deleted", undefined, made, []],
     [
       "deleted, while mounted",
@@ -190,7 +204,6 @@ describe("what a file system refuses", () => {
     for (const told of [made, mounted, blank, half]) assert.deepEqual(await refusals(told), []);
   });
   const cases: [what: string, told: Record<string, Told>, sentence: RegExp][] = [
-    ["a missing device", missing, /lun0 is not there, so it can't be told what it holds. Log its session in/],
     [
       "another file system",
       { ...blank, [wipefs]: found(["ext4", "home"]) },
