@@ -21,7 +21,8 @@ export async function recordedOwner(
 ): Promise<string | undefined> {
   const answer = await host.ask(["cat", file(type, identity)]);
   if (answer.status !== 0 && answer.stderr.includes("No such file or directory")) return undefined;
-  return expect(host, answer, `who made ${identity}`).trim();
+  // An empty record says as much as none.
+  return expect(host, answer, `who made ${identity}`).trim() || undefined;
 }
 
 export const claim = (type: string, identity: string, owner: string): Step[] => [

@@ -64,7 +64,8 @@ export function stepScript(step: Step): string {
     const folder = quote(step.file.slice(0, step.file.lastIndexOf("/")) || "/");
     return [
       `mkdir -p ${folder} && (umask 077; cat >${part}) ${heredoc(step.text.replace(/\n$/, ""))}`,
-      `[ $? -eq 0 ] && chmod ${step.mode ?? "644"} ${part} && mv -f ${part} ${quote(step.file)}`,
+      // On the disk before it has its name: a power failure leaves the old file or the new one, never an empty one.
+      `[ $? -eq 0 ] && chmod ${step.mode ?? "644"} ${part} && sync ${part} && mv -f ${part} ${quote(step.file)}`,
     ].join("\n");
   }
   if ("attribute" in step) {
