@@ -340,8 +340,8 @@ function reportDrift(
   steps: readonly Step[],
   context: Context,
 ): void {
+  const does = steps.map((step) => step.say).join(", ");
   if (!type.exists(observed)) {
-    const does = steps.map((step) => step.say).join(", ");
     context.report("warning", `${named(type, inputs)} is not there. To do: ${does}`);
     return;
   }
@@ -349,7 +349,6 @@ function reportDrift(
   const values = differences(current, inputs).map(
     ({ path }) => `${path} is ${show(at(current, path))}, declared ${show(at(inputs, path))}`,
   );
-  const does = steps.map((step) => step.say).join(", ");
   const differs = values.length > 0 ? `: ${values.join("; ")}` : "";
   context.report("warning", `${named(type, inputs)} is not as declared${differs}. To do: ${does}`);
 }

@@ -74,8 +74,18 @@ function failure(error: unknown): Partial<grpc.ServiceError> {
   return { code: grpc.status.UNKNOWN, details: message, metadata };
 }
 
+function configured(request: Request): void {
+  const given = decode(request.getArgs()).value;
+  const on = (key: keyof ProviderSettings): boolean => String(given[key]) === "true";
+  lifecycle.settings = {
+    showCommands: on("showCommands"),
+    readOnly: on("readOnly"),
+    destroyProtection: on("destroyProtection"),
+  };
+}
+
 const service = {
-  ...greeting(manifest.version, schema),
+  ...greeting(manifest.version, schema, configured),
   checkConfig: handler((request) => {
     const response = new provider.CheckResponse();
     response.setInputs(request.getNews());
@@ -92,19 +102,6 @@ const service = {
       );
       response.addFailures(failed);
     }
-    return response;
-  }),
-  configure: handler((request) => {
-    const given = decode(request.getArgs()).value;
-    const on = (key: keyof ProviderSettings): boolean => String(given[key]) === "true";
-    lifecycle.settings = {
-      showCommands: on("showCommands"),
-      readOnly: on("readOnly"),
-      destroyProtection: on("destroyProtection"),
-    };
-    const response = new provider.ConfigureResponse();
-    response.setAcceptsecrets(true);
-    response.setSupportspreview(true);
     return response;
   }),
   check: handler((request) => {

@@ -62,8 +62,12 @@ export function report(urn: string, severity: "info" | "warning" | "status", mes
   return said;
 }
 
-/** The calls that need no thought: greeting, version, schema, configuration. */
-export const greeting = (version: string, schema: () => object) => ({
+/** The calls that need no thought: greeting, version, schema; `configured` is given the plugin's settings. */
+export const greeting = (
+  version: string,
+  schema: () => object,
+  configured: (request: Request) => void = () => {},
+) => ({
   handshake: handler((request) => {
     connectEngine(request.getEngineAddress());
     const response = new provider.ProviderHandshakeResponse();
@@ -90,7 +94,8 @@ export const greeting = (version: string, schema: () => object) => ({
     return response;
   }),
   diffConfig: handler(() => new provider.DiffResponse()),
-  configure: handler(() => {
+  configure: handler((request) => {
+    configured(request);
     const response = new provider.ConfigureResponse();
     response.setAcceptsecrets(true);
     response.setSupportspreview(true);
