@@ -16,8 +16,9 @@ export interface ResourceType<I extends OnHost, O> {
   readonly type: string;
   /**
    * The inputs' schema: strict, each field described with unit, default and source. A field whose change needs a
-   * new object says `.meta({ change: "replace" })`; a secret one `.meta({ secret: true })`. A field that is left
-   * out of the stack file is left alone on the host: no defaults here.
+   * new object says `.meta({ change: "replace" })`; a secret one `.meta({ secret: true })`; one that `current` can't
+   * read back from the host, because it says what may be done and not what is (onDelete), `.meta({ unseen: true })`.
+   * A field that is left out of the stack file is left alone on the host: no defaults here.
    */
   readonly inputs: z.ZodType<I>;
   /** What names the object on its host, for ids and messages: `tank/lun0`. */
@@ -41,10 +42,19 @@ export interface ResourceType<I extends OnHost, O> {
   plan(desired: I | undefined, observed: O, inputs: I, owner: string): Step[];
   /** What forbids that plan (never a partial refusal): each a whole sentence with the way out. Pure. */
   refusals?(desired: I | undefined, observed: O, inputs: I, owner: string): string[];
+  /** What an operator should know before this is made so although nothing forbids it, a sentence each. Pure. */
+  hints?(desired: I, observed: O): string[];
   /** Why this object may not be replaced (its data would be lost); undefined = it may. Pure. */
   refusesReplace?(inputs: I): string | undefined;
   /** Rules over several fields, or on a spelling, that the schema can't say: [key, sentence]. Pure, no host. */
   rules?(inputs: I): [key: string, sentence: string][];
+  /**
+   * The least inputs by which `observe` finds the object of this identity on this host; undefined where nothing is
+   * named so. The identity is what `identity` gives. For `pulumi import`.
+   */
+  named?(host: HostAddress, identity: string): I | undefined;
+  /** All that the host tells of an object that `named` found, as inputs that hold there now: no plan. Pure. */
+  found?(observed: O, named: I): I;
   /** Outputs that are known from the inputs alone (shown in previews) and, once made, from what was observed. */
   outputs(inputs: I, observed: O | undefined): Record<string, unknown>;
   /** Touches nothing that another plan on this host could touch: runs beside others, without the host's lock. */

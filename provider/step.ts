@@ -4,7 +4,14 @@ import { commandLine, type Frames, heredoc, quote } from "./shell.ts";
  * A step of a plan: data, one of four forms, each with a sentence for the log.
  * Steps of one plan run in order on one host and stop at the first that fails.
  */
-export type Step = Run | WriteFile | SetAttribute | WaitUntil;
+export type Step = (Run | WriteFile | SetAttribute | WaitUntil) & {
+  /** What this does to those who use the storage; left out: nothing, it is done online. */
+  readonly effect?: Effect;
+};
+
+/** From bad to worse. What cannot be undone (a vdev that can't be removed again) loses nothing, but stays. */
+export const effects = ["sessions drop", "outage", "cannot be undone", "data loss"] as const;
+export type Effect = (typeof effects)[number];
 
 /** Run a program. An argv, never a shell string. */
 export type Run = {
