@@ -1,36 +1,17 @@
-import type { z } from "zod";
+import { isDeepStrictEqual } from "node:util";
+import type { AnyType, Context, Inputs, ProviderSettings } from "./context.ts";
 import { explain, ParseError, RefusedError, TransportError } from "./errors.ts";
 import { type Connection, Host, type HostAddress } from "./host.ts";
-import { claim, isMachineStopped, recordedOwner, release } from "./ownership.ts";
-import type { OnHost, ResourceType } from "./resource.ts";
+import { isMachineStopped, mark, mayTouch, recordedOwner, release } from "./ownership.ts";
+import { noting, protectedFrom, reportDrift, tell, valuesOf } from "./preview.ts";
 import { type Step, stepLine } from "./step.ts";
-import { type Change, differences, join, type Plain, topLevel } from "./values.ts";
+import { type Change, differences, type Plain, related, topLevel } from "./values.ts";
+import { fieldMeta, identifier, issuePath, kind, named, secretPaths, sentence } from "./wording.ts";
 
 /**
  * What happens to every resource, whatever its type: check → diff → create, update, read, delete.
  * Nothing here knows the wire, and nothing here knows a resource type.
  */
-
-// biome-ignore lint/suspicious/noExplicitAny: each type keeps its own inputs and observations; the registry holds them all.
-export type AnyType = ResourceType<any, any>;
-type Inputs = OnHost & Plain;
-
-/** What the engine is told beside the answer: `status` lines are replaced by the next one. */
-export type Report = (severity: "info" | "warning" | "status", message: string) => void;
-
-/** Settings for the whole provider, from the stack's configuration: `storagelab:readOnly: true`. */
-export const providerSettings = {
-  showCommands: "Previews list the commands that up would run.",
-  readOnly: "Nothing is changed on any host.",
-  destroyProtection: "Nothing is deleted or replaced.",
-} as const;
-export type ProviderSettings = { [K in keyof typeof providerSettings]: boolean };
-
-export type Context = {
-  /** `project/stack`: the mark of what this stack makes. */
-  readonly owner: string;
-  readonly report: Report;
-};
 
 /** The object was begun but is not in the declared state; the engine keeps it and tries again. */
 export class Unfinished extends Error {
@@ -52,8 +33,9 @@ type Found = { observed: unknown; owner: string | undefined };
 /** How long a host that did not answer is left in peace: more than a preview, less than a virtual machine's boot. */
 const forgetAfter = 10_000;
 
+type Changes = (Change & { replace: boolean })[];
 export type Diff = {
-  changes: (Change & { replace: boolean })[];
+  changes: Changes;
   /** The object differs on the host although the inputs are the same. */
   drifted: boolean;
 };
@@ -64,6 +46,8 @@ export class Lifecycle {
   readonly #connect: (address: HostAddress) => Connection;
   /** Hosts that did not answer, and when: said once, and not waited for again by every resource of a preview. */
   readonly #unreachable = new Map<string, number>();
+  /** Objects whose replacement a diff has planned: their successors are not there yet, whatever a look may find. */
+  readonly #replaced = new Set<string>();
 
   constructor(connect = (address: HostAddress): Connection => new Host(address)) {
     this.#connect = connect;
@@ -85,11 +69,16 @@ export class Lifecycle {
   }
 
   /** What is wrong with these inputs: [property path, sentence]. Fields that are not known yet pass. */
-  check(type: AnyType, inputs: Plain, unknowns: readonly string[]): [path: string, reason: string][] {
+  check(
+    type: AnyType,
+    inputs: Plain,
+    unknowns: readonly string[],
+    secrets: readonly string[] = [],
+  ): [path: string, reason: string][] {
     const parsed = type.inputs.safeParse(inputs);
     if (!parsed.success) {
       return parsed.error.issues
-        .map((issue): [string, string] => [issuePath(issue.path), sentence(issue, inputs)])
+        .map((issue): [string, string] => [issuePath(issue.path), sentence(type, issue, inputs, secrets)])
         .filter(([path]) => !unknowns.some((unknown) => related(unknown, path)));
     }
     return unknowns.length > 0 ? [] : (type.rules?.(inputs) ?? []);
@@ -103,54 +92,147 @@ export class Lifecycle {
     context: Context,
   ): Promise<Diff> {
     // A value that is not known yet comes from an object that is being replaced: this one stands on it and goes first.
-    const changes = [
+    const changes: Changes = [
       ...differences(before, after)
         .filter(({ path }) => !unknowns.some((unknown) => related(path, unknown)))
         .map((change) => ({ ...change, replace: replaces(type, change.path) })),
       ...unknowns.map((path) => ({ path, kind: "update" as const, replace: true })),
     ];
-    if (changes.some((change) => change.replace)) {
-      const refusal = type.refusesReplace?.(before);
-      if (refusal !== undefined) {
-        const what = changes
-          .filter((change) => change.replace)
-          .map(
-            (change) => `${change.path}: ${show(at(before, change.path))} → ${show(at(after, change.path))}`,
-          );
-        throw new RefusedError(`${named(type, before)} can't be replaced (${what.join(", ")}). ${refusal}`);
-      }
-      if (this.settings.destroyProtection) throw protectedFrom(type, before, "replaced", "destroyProtection");
-      return { changes, drifted: false };
-    }
-    if (unknowns.length > 0) return { changes, drifted: false };
-    let observed: unknown;
+    const replaced = changes.some(({ replace }) => replace);
+    const does = replaced ? "replace" : changes.length > 0 ? "update" : "set right";
+    const values = valuesOf(type, changes, before, after, context);
+    return noting(type, after, context, { does, values }, { changes, drifted: false }, () =>
+      this.#diff(type, before, after, unknowns, changes, context),
+    );
+  }
+
+  async #diff(
+    type: AnyType,
+    before: Inputs,
+    after: Inputs,
+    unknowns: readonly string[],
+    given: Changes,
+    context: Context,
+  ): Promise<Diff> {
+    const same = unknowns.length === 0 && identifier(type, before) === identifier(type, after);
+    let found: Found | undefined;
+    let changes = given;
     try {
-      const found = await this.#ifReachable(type, after, context);
-      if (found === undefined) return { changes, drifted: false };
-      observed = found.observed;
-      this.#refuse(type, after, observed, context, after);
+      if (same) found = await this.#ifReachable(type, after, context);
     } catch (error) {
       // What it stands on may be set right first, by this same up; if it is not, its update says so as an error.
-      if (changes.length > 0 || error instanceof ParseError) throw error;
+      const replaced = changes.some(({ replace }) => replace);
+      if ((changes.length > 0 && !replaced) || error instanceof ParseError) throw error;
+      if (!replaced) {
+        context.report("warning", explain(error));
+        return { changes, drifted: true };
+      }
+    }
+    if (found !== undefined && type.exists(found.observed)) {
+      const current = type.current(found.observed, after);
+      changes = changes.filter(({ path }) => !holds(type, current, after, path));
+    }
+    if (changes.some(({ replace }) => replace)) {
+      await this.#previewReplace(type, before, same ? after : undefined, changes, context, after);
+      return { changes, drifted: false };
+    }
+    if (found === undefined) return { changes, drifted: false };
+    const { observed, owner } = found;
+    try {
+      this.#refuse(type, after, observed, context, after);
+    } catch (error) {
+      if (changes.length > 0) throw error;
       context.report("warning", explain(error));
       return { changes, drifted: true };
     }
     const steps: Step[] = type.plan(after, observed, after, context.owner);
-    this.#preview(type, after, steps, context);
-    if (steps.length > 0 && changes.length === 0) reportDrift(type, after, observed, steps, context);
-    return { changes, drifted: steps.length > 0 && changes.length === 0 };
+    const drifted = steps.length > 0 && changes.length === 0;
+    if (steps.length === 0) return { changes, drifted };
+    const current = type.exists(observed) ? type.current(observed, after) : undefined;
+    if (drifted) reportDrift(type, after, current, steps, context);
+    tell(type, after, context, this.settings, {
+      does: drifted ? "set right" : "update",
+      values: drifted
+        ? valuesOf(type, differences(current ?? {}, after), current ?? {}, after, context)
+        : valuesOf(type, changes, before, after, context),
+      steps: [...mark(type, after, owner, context), ...steps],
+      hints: type.hints?.(after, observed) ?? [],
+    });
+    return { changes, drifted };
+  }
+
+  /** `after` is undefined where the successor is another object or not known yet: its own preview tells of it. */
+  async #previewReplace(
+    type: AnyType,
+    before: Inputs,
+    after: Inputs | undefined,
+    changes: Changes,
+    context: Context,
+    shown: Inputs,
+  ): Promise<void> {
+    const found = await this.#ifReachable(type, before, context).catch(() => undefined);
+    const there = found !== undefined && type.exists(found.observed) ? found : undefined;
+    const refusal = type.refusesReplace?.(before, there?.observed);
+    const values = valuesOf(type, changes, before, shown, context);
+    if (refusal !== undefined) {
+      const what = values
+        .filter(({ path }) => changes.some((change) => change.replace && change.path === path))
+        .map(({ path, before: from, after: to }) => `${path}: ${from} → ${to}`);
+      throw new RefusedError(`${named(type, before)} can't be replaced (${what.join(", ")}). ${refusal}`);
+    }
+    for (const setting of ["readOnly", "destroyProtection"] as const) {
+      if (this.settings[setting]) throw protectedFrom(type, before, "replaced", setting);
+    }
+    if (there === undefined) return;
+    const { observed, owner } = there;
+    const steps = this.#deletion(type, before, observed, context);
+    if (after !== undefined && type.gone) {
+      this.#replaced.add(identifier(type, after));
+      const gone = type.gone(observed, before);
+      steps.push(...mark(type, after, undefined, context), ...type.plan(after, gone, after, context.owner));
+    }
+    const hints =
+      after === undefined ? [] : (type.hints?.(after, type.gone?.(observed, before) ?? observed) ?? []);
+    if (owner === context.owner || owner === undefined)
+      tell(type, before, context, this.settings, { does: "replace", values, steps, hints });
   }
 
   /** What a create would give, as far as it can be known; refuses what can be refused by reading. */
   async previewCreate(type: AnyType, inputs: Inputs, context: Context): Promise<Plain> {
-    const found = await this.#ifReachable(type, inputs, context);
-    if (found !== undefined) {
-      if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "create", context);
-      this.#refuse(type, inputs, found.observed, context, inputs);
-      const steps = type.plan(inputs, found.observed, inputs, context.owner);
-      this.#preview(type, inputs, [...mark(type, inputs, found.owner, context), ...steps], context);
-    }
-    return { ...inputs, ...type.outputs(inputs, undefined) };
+    const outputs = { ...inputs, ...type.outputs(inputs, undefined) };
+    // A diff has planned it already, on what will be there then.
+    if (this.#replaced.has(identifier(type, inputs))) return outputs;
+    const planned = { does: "create" as const, values: [], hints: [] };
+    return noting(type, inputs, context, planned, outputs, async () => {
+      const found = await this.#ifReachable(type, inputs, context);
+      if (found === undefined) return outputs;
+      const { observed, owner } = found;
+      if (type.exists(observed)) mayTouch(type, inputs, owner, "create", context);
+      this.#refuse(type, inputs, observed, context, inputs);
+      const steps = [
+        ...mark(type, inputs, owner, context),
+        ...type.plan(inputs, observed, inputs, context.owner),
+      ];
+      tell(type, inputs, context, this.settings, {
+        ...planned,
+        steps,
+        hints: type.hints?.(inputs, observed) ?? [],
+      });
+      return outputs;
+    });
+  }
+
+  /** What a delete would do, or why it would be refused; for reviews, since the engine asks no provider before it deletes. */
+  async previewDelete(type: AnyType, inputs: Inputs, context: Context): Promise<void> {
+    const planned = { does: "delete" as const, values: [], hints: [] };
+    await noting(type, inputs, context, planned, undefined, async () => {
+      const found = await this.#ifReachable(type, inputs, context);
+      if (found === undefined) return;
+      if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "delete", context);
+      this.#refuse(type, inputs, found.observed, context);
+      const steps = this.#deletion(type, inputs, found.observed, context);
+      tell(type, inputs, context, this.settings, { ...planned, steps });
+    });
   }
 
   async create(type: AnyType, inputs: Inputs, context: Context): Promise<{ id: string; outputs: Plain }> {
@@ -174,6 +256,40 @@ export class Lifecycle {
     return { inputs: current, outputs: { ...current, ...type.outputs(current, observed) } };
   }
 
+  /**
+   * An object that is on its host and in no state, by `HOST/IDENTITY`; undefined where it is not there. Nothing is
+   * written: our mark goes on with the next change.
+   */
+  async import(
+    type: AnyType,
+    id: string,
+    addressOf: (host: string) => HostAddress | Promise<HostAddress>,
+    context: Context,
+  ): Promise<{ id: string; inputs: Inputs; outputs: Plain; secrets: string[] } | undefined> {
+    const [, hostName, identity] = /^([^/]+)\/(.+)$/s.exec(id) ?? [];
+    const form = `An import's ID is HOST/NAME, with the host's name in the stack file, such as storage/tank`;
+    if (hostName === undefined || identity === undefined)
+      throw new RefusedError(`${JSON.stringify(id)} is no ID to import a ${kind(type)} by. ${form}.`);
+    const least: Inputs | undefined = type.named?.(await addressOf(hostName), identity);
+    if (least === undefined)
+      throw new RefusedError(`${JSON.stringify(identity)} names no ${kind(type)}. ${form}.`);
+    const { observed, owner } = await this.#look(type, least, context);
+    if (!type.exists(observed)) return undefined;
+    if (owner !== undefined && owner !== context.owner) {
+      throw new RefusedError(
+        `${named(type, least)} is stack ${owner}'s (this is ${context.owner}). Nothing was imported. ` +
+          "Forget it there first: pulumi state delete URN, then take its mark off its host (docs/import.md).",
+      );
+    }
+    const inputs: Inputs = type.found?.(observed, least) ?? type.current(observed, least);
+    return {
+      id: identifier(type, inputs),
+      inputs,
+      outputs: { ...inputs, ...type.outputs(inputs, observed) },
+      secrets: secretPaths(type.inputs).filter((path) => !path.includes("[]")),
+    };
+  }
+
   async delete(type: AnyType, inputs: Inputs, context: Context): Promise<void> {
     const host = this.#host(inputs.host);
     let found: Found;
@@ -190,14 +306,11 @@ export class Lifecycle {
     const { observed, owner } = found;
     if (type.exists(observed)) mayTouch(type, inputs, owner, "delete", context);
     this.#refuse(type, inputs, observed, context);
-    const steps = type.plan(undefined, observed, inputs, context.owner);
+    const steps: Step[] = type.plan(undefined, observed, inputs, context.owner);
     for (const setting of ["readOnly", "destroyProtection"] as const) {
       if (this.settings[setting] && steps.length > 0) throw protectedFrom(type, inputs, "deleted", setting);
     }
-    await host.apply(
-      [...steps, ...(type.owner ? [] : release(type.type, type.identity(inputs)))],
-      this.#options(type, context),
-    );
+    await host.apply(this.#deletion(type, inputs, observed, context), this.#options(type, context));
     if (steps.length === 0) return;
     const rest: Step[] = type.plan(undefined, await type.observe(host, inputs), inputs, context.owner);
     if (rest.length > 0) throw unfinished(type, inputs, rest);
@@ -226,13 +339,10 @@ export class Lifecycle {
     }
   }
 
-  /** What a preview says of a plan: its commands where they are asked for; that it is forbidden where it is. */
-  #preview(type: AnyType, inputs: Inputs, steps: readonly Step[], context: Context): void {
-    if (steps.length === 0) return;
-    if (this.settings.readOnly) throw protectedFrom(type, inputs, "changed", "readOnly");
-    if (!this.settings.showCommands) return;
-    const lines = steps.map((step) => `\n  ${stepLine(step)}`).join("");
-    context.report("info", `${named(type, inputs)}: up runs on ${inputs.host.name}:${lines}`);
+  /** All that a delete runs: the plan towards nothing, and its record where the object has one. */
+  #deletion(type: AnyType, inputs: Inputs, observed: unknown, context: Context): Step[] {
+    const steps = type.plan(undefined, observed, inputs, context.owner);
+    return [...steps, ...(type.owner ? [] : release(type.type, type.identity(inputs)))];
   }
 
   /** What is there, and whose it is, in one round trip. */
@@ -285,46 +395,19 @@ export class Lifecycle {
   }
 }
 
-/** The steps that put our mark on, where the object has no room for one. */
-function mark(type: AnyType, inputs: Inputs, owner: string | undefined, context: Context): Step[] {
-  if (type.owner || owner === context.owner) return [];
-  return claim(type.type, type.identity(inputs), context.owner);
+/** Does a change of this property need a new object? The schema says so, field by field. */
+function replaces(type: AnyType, path: string): boolean {
+  // Another way to the same host is no other host.
+  if (topLevel(path) === "host") return path === "host.name";
+  return fieldMeta(type, path).change === "replace";
 }
 
-const protectedFrom = (
-  type: AnyType,
-  inputs: Inputs,
-  what: string,
-  setting: keyof ProviderSettings,
-): RefusedError =>
-  new RefusedError(
-    `${named(type, inputs)} can't be ${what}: ${setting} is set. ${providerSettings[setting]} ` +
-      `Allow it with: pulumi config set storagelab:${setting} false`,
-  );
-
-/** Refuses what another stack, or nobody of ours, has made. */
-function mayTouch(
-  type: AnyType,
-  inputs: Inputs,
-  owner: string | undefined,
-  how: "create" | "update" | "delete",
-  context: Context,
-): void {
-  if (owner === context.owner || (owner === undefined && how !== "create")) return;
-  const whose = owner === undefined ? "this stack did not make it" : `stack ${owner} made it`;
-  const out =
-    how === "create"
-      ? "Choose another name, or take it away by hand."
-      : `Forget it here with: pulumi state delete URN — or change it from stack ${owner}.`;
-  throw new RefusedError(
-    `${named(type, inputs)} is there already and ${whose} (this is ${context.owner}). Nothing was touched. ${out}`,
-  );
+/** Does the declared value hold on the host, so that a change of its spelling, or a first mention, changes nothing? */
+function holds(type: AnyType, current: Plain, after: Plain, path: string): boolean {
+  const key = topLevel(path);
+  if (key === "host" || fieldMeta(type, path).unseen === true) return false;
+  return isDeepStrictEqual(current[key], after[key]);
 }
-
-const identifier = (type: AnyType, inputs: Inputs): string => `${inputs.host.name}/${type.identity(inputs)}`;
-
-const named = (type: AnyType, inputs: Inputs): string =>
-  `${inputs.host.name}: ${type.type.split(":").at(-1)} ${type.identity(inputs)}`;
 
 function unfinished(type: AnyType, inputs: Inputs, rest: readonly Step[]): Error {
   const lines = rest.map((step) => `\n  ${stepLine(step)}`).join("");
@@ -332,56 +415,3 @@ function unfinished(type: AnyType, inputs: Inputs, rest: readonly Step[]): Error
     `${named(type, inputs)} is not as declared after its plan was applied; still to do:${lines}`,
   );
 }
-
-function reportDrift(
-  type: AnyType,
-  inputs: Inputs,
-  observed: unknown,
-  steps: readonly Step[],
-  context: Context,
-): void {
-  const does = steps.map((step) => step.say).join(", ");
-  if (!type.exists(observed)) {
-    context.report("warning", `${named(type, inputs)} is not there. To do: ${does}`);
-    return;
-  }
-  const current = type.current(observed, inputs);
-  const values = differences(current, inputs).map(
-    ({ path }) => `${path} is ${show(at(current, path))}, declared ${show(at(inputs, path))}`,
-  );
-  const differs = values.length > 0 ? `: ${values.join("; ")}` : "";
-  context.report("warning", `${named(type, inputs)} is not as declared${differs}. To do: ${does}`);
-}
-
-/** Does a change of this property need a new object? The schema says so, field by field. */
-function replaces(type: AnyType, path: string): boolean {
-  const key = topLevel(path);
-  // Another way to the same host is no other host.
-  if (key === "host") return path === "host.name";
-  const shape = (type.inputs as unknown as z.ZodObject).shape as Record<string, z.ZodType | undefined>;
-  return shape[key]?.meta()?.change === "replace";
-}
-
-const related = (a: string, b: string): boolean => a === b || under(a, b) || under(b, a);
-const under = (a: string, b: string): boolean => a.startsWith(`${b}.`) || a.startsWith(`${b}[`);
-
-const issuePath = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (joined, key) => (typeof key === "number" ? `${joined}[${key}]` : join(joined, String(key))),
-    "",
-  );
-
-function sentence(issue: { message: string; path: readonly PropertyKey[] }, inputs: Plain): string {
-  const value = issue.path.reduce<unknown>((v, key) => (v as Plain | undefined)?.[key as string], inputs);
-  return value === undefined || typeof value === "object"
-    ? issue.message
-    : `${issue.message} (given: ${show(value)})`;
-}
-
-function at(value: unknown, path: string): unknown {
-  const keys = path.match(/[^.[\]"]+/g) ?? [];
-  return keys.reduce<unknown>((v, key) => (v as Plain | undefined)?.[key], value);
-}
-
-const show = (value: unknown): string =>
-  value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);

@@ -4,26 +4,25 @@ import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 import anyProto from "google-protobuf/google/protobuf/any_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import manifest from "../package.json" with { type: "json" };
-import { explain, RefusedError } from "./errors.ts";
 import {
   type AnyType,
   type Context,
-  Lifecycle,
+  type Inputs,
   type ProviderSettings,
   providerSettings,
-  Unfinished,
-} from "./lifecycle.ts";
+} from "./context.ts";
+import { explain } from "./errors.ts";
+import { addressIn } from "./host-of-stack.ts";
+import { Lifecycle, Unfinished } from "./lifecycle.ts";
+import { noteFile } from "./plan-note.ts";
 import { diffResponse, greeting, handler as plainHandler, type Request, report, serve } from "./plugin.ts";
 import { typeOf } from "./registry.ts";
-import type { OnHost } from "./resource.ts";
 import { schema } from "./schema.ts";
 import { type Decoded, decode, encode, type Plain } from "./values.ts";
 
 /**
  * The provider's gRPC service. It is implemented directly, since the SDK's helper hides configuration, previews and detailed diffs.
  */
-
-type Inputs = OnHost & Plain;
 
 const lifecycle = new Lifecycle();
 
@@ -37,8 +36,16 @@ function parts(urn: string): { owner: string; type: AnyType } {
   return { owner: `${project}/${stack}`, type };
 }
 
-const contextOf = (urn: string): Context => ({
+/** The stack of an owner, `project/stack`. */
+const stackOf = (owner: string): string => owner.slice(owner.indexOf("/") + 1);
+
+const note = noteFile();
+
+const contextOf = (urn: string, { secrets }: Pick<Decoded, "secrets">): Context => ({
   owner: parts(urn).owner,
+  urn,
+  secrets,
+  note,
   report: (severity, message) => void report(urn, severity, message),
 });
 
@@ -109,7 +116,7 @@ const service = {
     const news = decode(request.getNews());
     const response = new provider.CheckResponse();
     response.setInputs(request.getNews());
-    for (const [path, reason] of lifecycle.check(type, news.value, news.unknowns)) {
+    for (const [path, reason] of lifecycle.check(type, news.value, news.unknowns, news.secrets)) {
       const failed = new provider.CheckFailure();
       failed.setProperty(path);
       failed.setReason(reason);
@@ -127,7 +134,7 @@ const service = {
       olds.value as Inputs,
       news.value as Inputs,
       news.unknowns,
-      contextOf(request.getUrn()),
+      contextOf(request.getUrn(), { secrets: [...olds.secrets, ...news.secrets] }),
     );
     const changes = diff.changes.filter((change) => !ignored.includes(change.path));
     const response = diffResponse(changes, diff.drifted || changes.length > 0);
@@ -137,8 +144,8 @@ const service = {
   }),
   create: handler(async (request) => {
     const { type } = parts(request.getUrn());
-    const context = contextOf(request.getUrn());
     const inputs = decode(request.getProperties());
+    const context = contextOf(request.getUrn(), inputs);
     const response = new provider.CreateResponse();
     if (request.getPreview()) {
       if (inputs.unknowns.length > 0) response.setProperties(request.getProperties());
@@ -157,8 +164,16 @@ const service = {
     const { type } = parts(request.getUrn());
     const inputs = decode(request.getInputs());
     const response = new provider.ReadResponse();
-    if (Object.keys(inputs.value).length === 0)
-      throw new RefusedError(`${request.getId()} can't be imported: importing is not built yet`);
+    if (Object.keys(inputs.value).length === 0) {
+      const context = contextOf(request.getUrn(), inputs);
+      const address = (name: string) => addressIn(stackOf(context.owner), name);
+      const imported = await lifecycle.import(type, request.getId(), address, context);
+      if (imported === undefined) return response;
+      response.setId(imported.id);
+      response.setInputs(encode(imported.inputs, imported.secrets));
+      response.setProperties(encode(imported.outputs, imported.secrets));
+      return response;
+    }
     const found = await lifecycle.read(type, inputs.value as Inputs);
     if (found === undefined) return response;
     response.setId(request.getId());
@@ -178,7 +193,7 @@ const service = {
     response.setProperties(
       reply(
         await lifecycle
-          .update(type, inputs.value as Inputs, contextOf(request.getUrn()))
+          .update(type, inputs.value as Inputs, contextOf(request.getUrn(), inputs))
           .catch(keepSecret(inputs)),
         inputs,
       ),
@@ -188,7 +203,7 @@ const service = {
   delete: handler(async (request) => {
     const { type } = parts(request.getUrn());
     const inputs = decode(request.getOldInputs() ?? request.getProperties());
-    await lifecycle.delete(type, inputs.value as Inputs, contextOf(request.getUrn()));
+    await lifecycle.delete(type, inputs.value as Inputs, contextOf(request.getUrn(), inputs));
     return new emptyProto.Empty();
   }),
   cancel: handler(() => {

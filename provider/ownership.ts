@@ -1,8 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { AnyType, Context, Inputs } from "./context.ts";
+import { RefusedError } from "./errors.ts";
 import { type HostAddress, projectFolder, type Questions } from "./host.ts";
 import { expect } from "./resource.ts";
+import { commandLine } from "./shell.ts";
 import type { Step } from "./step.ts";
+import { identifier, named } from "./wording.ts";
 
 /**
  * Whose an object is, where the object itself has no room for a mark: a record on its host, written before the
@@ -44,4 +48,41 @@ export async function isMachineStopped(address: HostAddress): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
     throw error;
   }
+}
+
+/** The steps that put our mark on, where the object has no room for one. */
+export function mark(type: AnyType, inputs: Inputs, owner: string | undefined, context: Context): Step[] {
+  if (type.owner || owner === context.owner) return [];
+  return claim(type.type, type.identity(inputs), context.owner);
+}
+
+/** Refuses what another stack, or nobody of ours, has made. */
+export function mayTouch(
+  type: AnyType,
+  inputs: Inputs,
+  owner: string | undefined,
+  how: "create" | "update" | "delete",
+  context: Context,
+): void {
+  if (owner === context.owner || (owner === undefined && how !== "create")) return;
+  const whose = owner === undefined ? "this stack did not make it" : `stack ${owner} made it`;
+  const out =
+    how === "create"
+      ? owner === undefined
+        ? `Take it over: ${importCommand(type, inputs, context)} — or choose another name.`
+        : "Choose another name, or take it away by hand."
+      : `Forget it here with: pulumi state delete URN — or change it from stack ${owner}.`;
+  throw new RefusedError(
+    `${named(type, inputs)} is there already and ${whose} (this is ${context.owner}). Nothing was touched. ${out}`,
+  );
+}
+
+/** What takes an object that is there into this stack's state. */
+function importCommand(type: AnyType, inputs: Inputs, { owner, urn }: Context): string {
+  const stack = owner.slice(owner.indexOf("/") + 1);
+  const name = urn.split("::").slice(3).join("::");
+  return commandLine([
+    ...["pulumi", "import", "--stack", stack, "--generate-code=false", "--protect=false"],
+    ...[`storagelab:${type.type}`, name, identifier(type, inputs)],
+  ]);
 }

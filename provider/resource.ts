@@ -45,7 +45,9 @@ export interface ResourceType<I extends OnHost, O> {
   /** What an operator should know before this is made so although nothing forbids it, a sentence each. Pure. */
   hints?(desired: I, observed: O): string[];
   /** Why this object may not be replaced (its data would be lost); undefined = it may. Pure. */
-  refusesReplace?(inputs: I): string | undefined;
+  refusesReplace?(inputs: I, observed?: O): string | undefined;
+  /** What would be observed once this object has been deleted as its inputs say: what its successor is planned on. Pure. */
+  gone?(observed: O, inputs: I): O;
   /** Rules over several fields, or on a spelling, that the schema can't say: [key, sentence]. Pure, no host. */
   rules?(inputs: I): [key: string, sentence: string][];
   /**

@@ -81,6 +81,10 @@ export function join(path: Path, key: string): Path {
 /** The first key of a property path. */
 export const topLevel = (path: Path): string => /^[^.[]+/.exec(path)?.[0] ?? path;
 
+/** Is one of these paths the other, or within it? */
+export const related = (a: Path, b: Path): boolean => a === b || under(a, b) || under(b, a);
+const under = (a: Path, b: Path): boolean => a.startsWith(`${b}.`) || a.startsWith(`${b}[`);
+
 export type Change = { path: Path; kind: "add" | "delete" | "update" };
 
 /** Where two values differ, leaf by leaf, in property paths. */
