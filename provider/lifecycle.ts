@@ -231,6 +231,7 @@ export class Lifecycle {
       if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "delete", context);
       this.#refuse(type, inputs, found.observed, context);
       const steps = this.#deletion(type, inputs, found.observed, context);
+      if (this.settings.destroyProtection) throw protectedFrom(type, inputs, "deleted", "destroyProtection");
       tell(type, inputs, context, this.settings, { ...planned, steps });
     });
   }
