@@ -1,14 +1,25 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { hostAddress, type Questions } from "../../host.ts";
+import { RefusedError } from "../../errors.ts";
+import { type HostAddress, hostAddress, type Questions } from "../../host.ts";
 import type { ResourceType } from "../../resource.ts";
 import type { Step } from "../../step.ts";
+import { attributeProblem, attributeTexts, currentAttributes, setAttributes } from "./attributes.ts";
 import { type Block, core, type Lio, observeAttributes, observeLio } from "./configfs.ts";
-import { missingPackage, observeRestore, prepareSteps, type Restore, saveSteps } from "./saved.ts";
+import {
+  missingPackage,
+  observeRestore,
+  preparedByOthers,
+  type Restore,
+  saveSteps,
+  wholePlan,
+} from "./saved.ts";
 
 /**
  * A block backstore of LIO (iblock) on a block device, by configfs. See targetcli(8), /backstores/block.
- * A block backstore passes the device's own write cache on: the initiator is told the truth about it.
+ * The device's own write cache and size are passed on. A zvol has a write cache, so initiators see write-back and
+ * flush it, which ZFS answers from its log; the attribute emulate_write_cache stays 0 and says nothing. A zvol that
+ * grew is reported in its new size at once; initiators see that when they rescan their session.
  */
 export const backstoreInputs = z.strictObject({
   host: hostAddress.meta({ change: "replace" }),
@@ -24,7 +35,10 @@ export const backstoreInputs = z.strictObject({
   attributes: z
     .record(z.string(), z.union([z.string(), z.int()]))
     .optional()
-    .describe("Attributes of the backstore: emulate_tpu, block_size. Those left out stay as they are."),
+    .describe(
+      "Attributes of the backstore, as LIO names them: emulate_tpu 1 passes UNMAP (discard) on to the device, so that " +
+        "a sparse zvol gives space back. Those left out stay as they are.",
+    ),
 });
 export type BackstoreInputs = z.infer<typeof backstoreInputs>;
 
@@ -93,7 +107,7 @@ function plan(
   const serial = block?.serial || desired.serial || derivedSerial(owner, host.name, name);
   const parent = `${core}/iblock_${freeIndex(name, lio.indexes)}`;
   const path = block?.path ?? `${parent}/${name}`;
-  const steps = prepareSteps(lio, restore, false);
+  const steps: Step[] = [];
   if (block?.enabled !== true) {
     const { device } = desired;
     steps.push({ say: `wait for ${device}`, until: ["test", "-b", device], deadlineSeconds: 30 });
@@ -114,7 +128,7 @@ function plan(
       },
     );
   }
-  for (const [attribute, value] of wanted(desired)) {
+  for (const [attribute, value] of attributeTexts(desired.attributes)) {
     if (observed.attributes.get(attribute) === value) continue;
     steps.push({
       say: `set ${attribute} of ${name} to ${value}`,
@@ -125,29 +139,23 @@ function plan(
   const isSaved =
     saved?.device === desired.device &&
     saved.serial === serial &&
-    wanted(desired).every(([attribute, value]) => saved.attributes.get(attribute) === value);
-  const changed = steps.some((step) => "attribute" in step);
-  return changed || !isSaved ? [...steps, ...saveSteps(lio, restore, name)] : steps;
+    attributeTexts(desired.attributes).every(
+      ([attribute, value]) => saved.attributes.get(attribute) === value,
+    );
+  return wholePlan(steps, isSaved, observed, { name, iser: false });
 }
-
-const wanted = ({ attributes = {} }: BackstoreInputs): [string, string][] =>
-  Object.entries(attributes).map(([attribute, value]) => [attribute, String(value)]);
 
 function refusals(
   desired: BackstoreInputs | undefined,
-  { lio, block, restore }: BackstoreObserved,
+  { lio, block, attributes, restore }: BackstoreObserved,
   { name, host }: BackstoreInputs,
 ): string[] {
   const sentences: string[] = [];
   if (restore.unit === undefined) sentences.push(missingPackage(host.name));
+  const users = lunsOf(lio, name, block);
   if (desired === undefined) {
-    for (const [target, tpg] of lio.targets) {
-      for (const [lun, { backstore }] of tpg.luns) {
-        if (block === undefined || backstore !== `iblock_${block.index}/${name}`) continue;
-        sentences.push(
-          `backstore ${name} on ${host.name} is LUN ${lun} of target ${target}: remove that LUN or target first`,
-        );
-      }
+    for (const user of users) {
+      sentences.push(`backstore ${name} on ${host.name} is ${user}: remove that LUN or target first`);
     }
     return sentences;
   }
@@ -168,20 +176,109 @@ function refusals(
         "initiators know it by that; leave serial out to keep it, or replace the backstore",
     );
   }
+  for (const [attribute, value] of block?.enabled ? attributeTexts(desired.attributes) : []) {
+    const there = attributes.get(attribute);
+    if (there === undefined) {
+      const list = `ls ${block?.path}/attrib`;
+      sentences.push(
+        `backstore ${name} on ${host.name} has no attribute ${attribute}; those that it has: ${list}`,
+      );
+    } else if (there !== value && users.length > 0 && whileUnused.includes(attribute)) {
+      sentences.push(
+        `${attribute} of backstore ${name} on ${host.name} is ${there} and can't become ${value} while it is ` +
+          `${users.join(" and ")}: remove that LUN first`,
+      );
+    }
+  }
   return sentences;
 }
 
-function rules({ name, device }: BackstoreInputs): [string, string][] {
+/** The LUNs that a backstore is behind, in words. */
+function lunsOf(lio: Lio, name: string, block: Block | undefined): string[] {
+  if (block === undefined) return [];
+  return [...lio.targets].flatMap(([target, { luns }]) =>
+    [...luns]
+      .filter(([, { backstore }]) => backstore === `iblock_${block.index}/${name}`)
+      .map(([lun]) => `LUN ${lun} of target ${target}`),
+  );
+}
+
+/** Why this is no backstore's name, as a sentence; undefined when it is one. */
+export function backstoreProblem(name: string): string | undefined {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,62}$/.test(name)) return undefined;
+  const rule = `1 to 63 letters, digits, "_", ".", ":" or "-", no blank or "/"`;
+  return `${JSON.stringify(name)} is no name of a backstore: ${rule}`;
+}
+
+function rules({ name, device, attributes = {} }: BackstoreInputs): [string, string][] {
   const found: [string, string][] = [];
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,62}$/.test(name)) {
-    const rule = `1 to 63 letters, digits, "_", ".", ":" or "-", no blank or "/"`;
-    found.push(["name", `${JSON.stringify(name)} is no name of a backstore: ${rule}`]);
-  }
+  const problem = backstoreProblem(name);
+  if (problem !== undefined) found.push(["name", problem]);
   // configfs takes a list of key=value: a comma would begin another key.
   if (!/^\/dev\/[^\s,]+$/.test(device)) {
     found.push(["device", `${JSON.stringify(device)} is no block device: write its path below /dev`]);
   }
+  for (const attribute of Object.keys(attributes)) {
+    const problem =
+      attributeProblem(attribute) ??
+      (attribute === "emulate_write_cache"
+        ? "emulate_write_cache can't be set: a block backstore passes its device's own write cache on; leave it out"
+        : attribute.startsWith("hw_")
+          ? `${attribute} can't be set: it says what the device is; leave it out`
+          : undefined);
+    if (problem !== undefined) found.push(["attributes", problem]);
+  }
   return found;
+}
+
+/** Attributes that LIO does not let change while the backstore is behind a LUN. */
+const whileUnused = [
+  ...["block_size", "optimal_sectors", "queue_depth", "emulate_model_alias"],
+  ...["emulate_tas", "emulate_ua_intlck_ctrl"],
+];
+/** What the kernel gives a new block backstore, whatever its device. What differs from it was set by somebody. */
+const kernelDefaults = {
+  ...{ alua_support: 1, emulate_3pc: 1, emulate_caw: 1, emulate_dpo: 1, emulate_fua_read: 1 },
+  ...{ emulate_fua_write: 1, emulate_model_alias: 0, emulate_pr: 1, emulate_rest_reord: 0, emulate_rsoc: 1 },
+  ...{ emulate_tas: 1, emulate_tpu: 0, emulate_tpws: 0, emulate_ua_intlck_ctrl: 0, enforce_pr_isids: 1 },
+  ...{ pgr_support: 1, pi_prot_type: 0, submit_type: 0 },
+};
+
+/** The device is what `found` tells. */
+const named = (host: HostAddress, name: string): BackstoreInputs | undefined =>
+  backstoreProblem(name) === undefined ? { host, name, device: "", attributes: kernelDefaults } : undefined;
+
+function found({ block, attributes }: BackstoreObserved, { host, name }: BackstoreInputs): BackstoreInputs {
+  if (!block?.enabled) {
+    throw new RefusedError(
+      `backstore ${name} on ${host.name} is not enabled, so there is nothing to take over: ` +
+        `remove it: targetcli /backstores/block delete ${name}`,
+    );
+  }
+  const set = setAttributes(attributes, kernelDefaults);
+  const { device, serial } = block;
+  return {
+    host,
+    name,
+    device,
+    ...(backstoreInputs.shape.serial.safeParse(serial).success ? { serial } : {}),
+    ...(Object.keys(set).length === 0 ? {} : { attributes: set }),
+  };
+}
+
+function gone(observed: BackstoreObserved, { name }: BackstoreInputs): BackstoreObserved {
+  const { lio, restore, block } = observed;
+  const without = <T>(map: ReadonlyMap<string, T>): Map<string, T> =>
+    new Map([...map].filter(([key]) => key !== name));
+  const blocks = without(lio.blocks);
+  const alone = ![...blocks.values()].some(({ index }) => index === block?.index);
+  const indexes = new Set([...lio.indexes].filter((index) => !alone || index !== block?.index));
+  return {
+    lio: { ...lio, blocks, indexes },
+    block: undefined,
+    attributes: new Map(),
+    restore: { ...restore, blocks: without(restore.blocks) },
+  };
 }
 
 export const backstore: ResourceType<BackstoreInputs, BackstoreObserved> = {
@@ -198,17 +295,14 @@ export const backstore: ResourceType<BackstoreInputs, BackstoreObserved> = {
       : { serial: block?.serial }),
     ...(inputs.attributes === undefined
       ? {}
-      : {
-          attributes: Object.fromEntries(
-            Object.entries(inputs.attributes).flatMap(([name, value]) => {
-              const there = attributes.get(name);
-              return there === undefined ? [] : [[name, there === String(value) ? value : there]];
-            }),
-          ),
-        }),
+      : { attributes: currentAttributes(attributes, inputs.attributes) }),
   }),
   plan,
   refusals,
+  hints: ({ host }, { lio, restore }) => preparedByOthers(lio, restore, host.name),
+  named,
+  found,
+  gone,
   rules,
   outputs: ({ name, device, serial }, observed) => ({
     name,

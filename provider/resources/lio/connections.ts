@@ -2,7 +2,7 @@ import { ParseError } from "../../errors.ts";
 import { readFiles } from "../../files.ts";
 import type { Questions } from "../../host.ts";
 import { expect } from "../../resource.ts";
-import { normalPortal, portalText } from "../net/address.ts";
+import { covers, normalPortal, parsePortal, portalText } from "../net/address.ts";
 import { parseCmIds } from "../net/rdma-link.ts";
 
 /**
@@ -32,6 +32,17 @@ export async function observeConnections(host: Questions): Promise<Connections> 
     found.set(portal, [...(found.get(portal) ?? []), address]);
   }
   return found;
+}
+
+/** Who is connected to a portal. One with all addresses (0.0.0.0, [::]) has the connections to each of them. */
+export function peersOf(connections: Connections, portal: string): string[] {
+  const own = parsePortal(portal);
+  return [...connections].flatMap(([local, peers]) => {
+    const there = parsePortal(local);
+    if (local === portal) return peers;
+    if (own === undefined || there === undefined || own.port !== there.port) return [];
+    return covers(own.address, there.address) ? peers : [];
+  });
 }
 
 /** Reads /proc/net/tcp or tcp6: the established connections, each as local and remote portal. */

@@ -53,6 +53,8 @@ export type Restore = {
   folder: string;
   /** A short name for the save file's content; undefined where there is no file. */
   fingerprint: string | undefined;
+  /** Has storage-lab prepared this host for LIO? At least one file of ours is there. */
+  ours: boolean;
   /** Which modules are loaded at boot. */
   modules: { lio: boolean; iser: boolean };
   blocks: Map<string, SavedBlock>;
@@ -77,6 +79,9 @@ export async function observeRestore(host: Questions): Promise<Restore> {
     folder,
     fingerprint:
       text === undefined ? undefined : createHash("sha256").update(text).digest("hex").slice(0, 12),
+    ours: [moduleFiles.lio.file, moduleFiles.iser.file, `${system}/${unit}.d/storage-lab.conf`].some((file) =>
+      files.has(file),
+    ),
     modules: {
       lio: files.get(moduleFiles.lio.file) === moduleFiles.lio.text,
       iser: files.get(moduleFiles.iser.file) === moduleFiles.iser.text,
@@ -190,7 +195,7 @@ const strings = (values: Record<string, string | number> = {}): Map<string, stri
   new Map(Object.entries(values).map(([name, value]) => [name, String(value)]));
 
 /** Steps that bring LIO up, now and at boot. */
-export function prepareSteps(lio: Lio, restore: Restore, iser: boolean): Step[] {
+function prepareSteps(lio: Lio, restore: Restore, iser: boolean): Step[] {
   const steps: Step[] = [];
   if (!lio.loaded) {
     steps.push(
@@ -228,6 +233,29 @@ export function prepareSteps(lio: Lio, restore: Restore, iser: boolean): Step[] 
   }
   return steps;
 }
+
+/**
+ * All steps of one object: what brings LIO up, the object's own, and what saves them. An object that needs nothing
+ * on a host that others have prepared was imported: their way of bringing LIO back at boot is left alone.
+ */
+export function wholePlan(
+  steps: readonly Step[],
+  isSaved: boolean,
+  { lio, restore }: { lio: Lio; restore: Restore },
+  object: { name: string; iser: boolean },
+): Step[] {
+  if (steps.length === 0 && isSaved && !restore.ours) return [];
+  const save = steps.length > 0 || !isSaved ? saveSteps(lio, restore, object.name) : [];
+  return [...prepareSteps(lio, restore, object.iser), ...steps, ...save];
+}
+
+/** What an operator should know of a host whose LIO others have set up. */
+export const preparedByOthers = (lio: Lio, restore: Restore, host: string): string[] =>
+  restore.ours || lio.blocks.size + lio.targets.size === 0
+    ? []
+    : [
+        `LIO on ${host} was set up by others: with this change, ${restore.unit} brings it back at boot, after the pools`,
+      ];
 
 /**
  * Steps that save what runs. What is saved but does not run (a restore that failed) would be lost by that, so the

@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Step } from "../../step.ts";
+import type { Effect, Step } from "../../step.ts";
 import { type Chap, chapOf } from "../iscsi/chap.ts";
-import { normalPortal } from "../net/address.ts";
+import { normalPortal, portalsOverlap } from "../net/address.ts";
+import { attributeTexts } from "./attributes.ts";
 import { freeIndex } from "./backstore.ts";
 import { core, iscsi, type Lio, type Tpg, tpgPath } from "./configfs.ts";
 import type { SavedTarget } from "./saved.ts";
+import { sessionsAt, sessionsOf } from "./sessions.ts";
 import type { TargetInputs, TargetObserved } from "./target.ts";
 
 /** The steps that make, change and remove a target's TPG in configfs, from what is declared and what is there. */
 
 /** What is declared, in the form in which it is observed. */
-export function wanted({ portals, luns, acls, attributes = {}, chap }: TargetInputs) {
+export function wanted({ portals, luns, acls, attributes, chap }: TargetInputs) {
   const all = luns.map(({ lun }) => lun);
   return {
     portals: new Map(portals.map(({ address, protocol }) => [normalPortal(address), protocol === "iser"])),
@@ -19,13 +21,14 @@ export function wanted({ portals, luns, acls, attributes = {}, chap }: TargetInp
     attributes: new Map([
       ["authentication", chap === undefined ? "0" : "1"],
       ["generate_node_acls", "0"],
-      ...Object.entries(attributes).map(([name, value]): [string, string] => [name, String(value)]),
+      ...attributeTexts(attributes),
     ]),
     chap: chapOf(chap),
   };
 }
 
 export type Wanted = ReturnType<typeof wanted>;
+type Seen = Pick<TargetObserved, "tpg" | "attributes" | "connections">;
 
 const chapFiles: [key: keyof Chap, file: string, secret: boolean][] = [
   ["user", "userid", false],
@@ -34,11 +37,10 @@ const chapFiles: [key: keyof Chap, file: string, secret: boolean][] = [
   ["mutualPassword", "password_mutual", true],
 ];
 
-export function changeSteps(
-  iqn: string,
-  want: Wanted,
-  observed: Pick<TargetObserved, "lio" | "tpg" | "attributes">,
-): Step[] {
+/** Only what somebody uses has an effect. */
+const drops = (isUsed: boolean): { effect?: Effect } => (isUsed ? { effect: "sessions drop" } : {});
+
+export function changeSteps(iqn: string, want: Wanted, observed: Seen & { lio: Lio }): Step[] {
   const { lio } = observed;
   const path = tpgPath(iqn);
   const there: Tpg = observed.tpg ?? { ...nothing, portals: new Map(), luns: new Map(), acls: new Map() };
@@ -56,7 +58,19 @@ export function changeSteps(
     if (values.get(attribute) === value) continue;
     steps.push({ say: `set ${attribute} to ${value}`, attribute: `${path}/attrib/${attribute}`, value });
   }
-  // Portals come before they go, so that the target is never without.
+  steps.push(...portalSteps(path, want, there, observed));
+  steps.push(...lunSteps(path, want, there, lio), ...aclSteps(path, want, there));
+  if (!there.enabled) steps.push({ say: `enable ${iqn}`, attribute: `${path}/enable`, value: "1" });
+  return steps;
+}
+
+/** Portals come before others go, so that the target is never without: but for those whose port is to be taken. */
+function portalSteps(path: string, want: Wanted, there: Tpg, observed: Seen): Step[] {
+  const closed = [...there.portals].filter(([portal]) => !want.portals.has(portal));
+  const fresh = [...want.portals.keys()].filter((portal) => !there.portals.has(portal));
+  const inTheWay = closed.filter(([portal]) => fresh.some((other) => portalsOverlap(portal, other)));
+  const close = ([portal, now]: (typeof closed)[number]): Step[] => closePortal(path, portal, now, observed);
+  const steps: Step[] = inTheWay.flatMap(close);
   for (const [portal, iser] of want.portals) {
     const now = there.portals.get(portal);
     const folder = `${path}/np/${now?.folder ?? portal}`;
@@ -67,14 +81,10 @@ export function changeSteps(
     // Without the module the kernel would only warn, in its log.
     if (iser) steps.push({ say: "load iSER for targets", argv: ["modprobe", "ib_isert"] });
     const say = `switch iSER ${iser ? "on" : "off"} at ${portal}`;
-    steps.push({ say, attribute: `${folder}/iser`, value: iser ? "1" : "0" });
+    const used = !iser && sessionsAt(observed.tpg, observed.connections, portal).length > 0;
+    steps.push({ say, attribute: `${folder}/iser`, value: iser ? "1" : "0", ...drops(used) });
   }
-  for (const [portal, now] of there.portals) {
-    if (!want.portals.has(portal)) steps.push(...closePortal(path, portal, now));
-  }
-  steps.push(...lunSteps(path, want, there, lio), ...aclSteps(path, want, there));
-  if (!there.enabled) steps.push({ say: `enable ${iqn}`, attribute: `${path}/enable`, value: "1" });
-  return steps;
+  return [...steps, ...closed.filter((portal) => !inTheWay.includes(portal)).flatMap(close)];
 }
 
 const nothingWanted: Wanted = {
@@ -90,14 +100,21 @@ function closePortal(
   path: string,
   portal: string,
   { folder, iser }: { folder: string; iser: boolean },
+  { tpg, connections }: Seen,
 ): Step[] {
+  const effect = drops(sessionsAt(tpg, connections, portal).length > 0);
+  const attribute = `${path}/np/${folder}/iser`;
   return [
-    ...(iser
-      ? [{ say: `switch iSER off at ${portal}`, attribute: `${path}/np/${folder}/iser`, value: "0" }]
-      : []),
-    { say: `close portal ${portal}`, argv: ["rmdir", `${path}/np/${folder}`] },
+    ...(iser ? [{ say: `switch iSER off at ${portal}`, attribute, value: "0", ...effect }] : []),
+    { say: `close portal ${portal}`, argv: ["rmdir", `${path}/np/${folder}`], ...effect },
   ];
 }
+
+/** The LUNs that an initiator sees under their own numbers, in order. */
+export const mappedLuns = (tpg: Tpg, initiator: string): number[] =>
+  [...(tpg.acls.get(initiator)?.luns ?? [])]
+    .flatMap(([number, { lun }]) => (number === lun ? [number] : []))
+    .sort((a, b) => a - b);
 
 /** Is this mapped LUN of an ACL as declared? A LUN whose backstore changes is mapped anew. */
 export const isMapped = (want: Wanted, there: Tpg, initiator: string, lun: number): boolean =>
@@ -112,17 +129,23 @@ const isLun = (want: Wanted, there: Tpg, lun: number): boolean =>
 function lunSteps(path: string, want: Wanted, there: Tpg, lio: Lio): Step[] {
   const links: string[] = [];
   const folders: string[] = [];
+  let used = false;
   for (const [initiator, acl] of there.acls) {
+    const before = folders.length;
     for (const [number, { link }] of acl.luns) {
       if (isMapped(want, there, initiator, number)) continue;
       if (link !== "") links.push(link);
       folders.push(`${path}/acls/${initiator}/lun_${number}`);
     }
     if (!want.acls.has(initiator)) folders.push(`${path}/acls/${initiator}`);
+    used ||= acl.session !== undefined && folders.length > before;
   }
   const steps: Step[] = [];
-  if (links.length > 0) steps.push({ say: "unmap LUNs", argv: ["rm", ...links] });
-  if (folders.length > 0) steps.push({ say: "remove what is no longer mapped", argv: ["rmdir", ...folders] });
+  if (links.length > 0) steps.push({ say: "unmap LUNs", argv: ["rm", ...links], ...drops(used) });
+  if (folders.length > 0) {
+    const say = "remove what is no longer mapped";
+    steps.push({ say, argv: ["rmdir", ...folders], ...drops(used) });
+  }
   for (const [lun, { link }] of there.luns) {
     if (isLun(want, there, lun)) continue;
     if (link !== undefined) steps.push({ say: `take LUN ${lun} off its backstore`, argv: ["rm", link] });
@@ -172,16 +195,18 @@ function aclSteps(path: string, want: Wanted, there: Tpg): Step[] {
   return steps;
 }
 
-export function removeSteps(iqn: string, tpg: Tpg | undefined, lio: Lio): Step[] {
+export function removeSteps(iqn: string, observed: Seen & { lio: Lio }): Step[] {
+  const { tpg, lio } = observed;
   if (tpg === undefined) return [];
   const path = tpgPath(iqn);
-  const steps: Step[] = [];
-  if (tpg.enabled) steps.push({ say: `disable ${iqn}`, attribute: `${path}/enable`, value: "0" });
-  for (const [portal, now] of tpg.portals) steps.push(...closePortal(path, portal, now));
+  const used = sessionsOf(tpg).length > 0;
   return [
-    ...steps,
+    ...(tpg.enabled
+      ? [{ say: `disable ${iqn}`, attribute: `${path}/enable`, value: "0", ...drops(used) }]
+      : []),
+    ...[...tpg.portals].flatMap(([portal, now]) => closePortal(path, portal, now, observed)),
     ...lunSteps(path, nothingWanted, tpg, lio),
-    { say: `remove target ${iqn}`, argv: ["rmdir", path, `${iscsi}/${iqn}`] },
+    { say: `remove target ${iqn}`, argv: ["rmdir", path, `${iscsi}/${iqn}`], ...drops(used) },
   ];
 }
 

@@ -23,6 +23,17 @@ export function normalPortal(text: string): string {
   return portal === undefined ? text : portalText(portal);
 }
 
+/** Does listening at `wildcard` (0.0.0.0, ::) take connections to `address`, too? */
+export const covers = (wildcard: string, address: string): boolean =>
+  wildcard === "::" || (wildcard === "0.0.0.0" && !address.includes(":"));
+
+/** Portals of the same port of which one has all addresses: the kernel gives the port to one of them only. */
+export function portalsOverlap(one: string, other: string): boolean {
+  const [a, b] = [parsePortal(one), parsePortal(other)];
+  if (a === undefined || b === undefined || a.port !== b.port || a.address === b.address) return false;
+  return covers(a.address, b.address) || covers(b.address, a.address);
+}
+
 /** Why this is no portal, as a sentence; undefined when it is one. */
 export function portalProblem(text: string): string | undefined {
   if (parsePortal(text) !== undefined) return undefined;
@@ -49,8 +60,8 @@ export function normalAddress(text: string): string | undefined {
   return zone[0] === undefined ? normal : `${normal}%${zone[0]}`;
 }
 
-/** A network device's name as the kernel allows it (dev_valid_name): at most 15 bytes, no blank, no slash. */
+/** A network device's name: of what the kernel allows (dev_valid_name) that which is safe in a systemd unit, too. */
 export function deviceProblem(name: string): string | undefined {
-  if (/^(?!\.{1,2}$)[^\s/:]{1,15}$/.test(name) && Buffer.byteLength(name) <= 15) return undefined;
-  return `${JSON.stringify(name)} is no name of a network device: 1 to 15 characters, no blank, "/" or ":"`;
+  if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$/.test(name)) return undefined;
+  return `${JSON.stringify(name)} is no name of a network device: 1 to 15 letters, digits, "_", "." or "-"`;
 }
