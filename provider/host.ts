@@ -189,7 +189,7 @@ export class Host implements Connection {
   /** One round trip for several plans. */
   async #run(plans: readonly Plan[], locked: boolean): Promise<void> {
     const frames = new Frames();
-    const lock = locked ? lockScript(plans[0]?.options.holder ?? "storage-lab") : "true";
+    const lock = locked ? lockScript(frames, plans[0]?.options.holder ?? "storage-lab") : "true";
     const body = [
       preamble,
       clockStart,
@@ -207,9 +207,12 @@ export class Host implements Connection {
       commands: plans.flatMap((plan) => plan.steps).length,
     });
     const child = this.#shell(scriptDeadline, undefined, whole(body.join("\n")));
+    let said = "";
     for await (const line of child) {
       const closed = frames.closed(String(line).trimEnd());
-      if (closed) announce(plans, closed);
+      if (closed?.label === "waits") for (const plan of plans) plan.options.onStep?.(lockWait(said));
+      else if (closed) announce(plans, closed);
+      if (String(line).trim() !== "") said = String(line).trim();
     }
     const result = await child;
     const answers = frames.parse(result.stdout, result.stderr);
@@ -309,13 +312,21 @@ function endTogether(pid: number | undefined, ended: Promise<unknown>, signal: A
   });
 }
 
-/** Takes the host's lock for as long as this shell lives, or says on stderr who has it. */
-function lockScript(holder: string): string {
+/** Takes the host's lock for as long as this shell lives; says who has it when it has to wait, and when it gives up. */
+function lockScript(frames: Frames, holder: string): string {
   return [
-    `exec 9>>${lockFile} && { flock -w ${lockDeadlineSeconds} 9 || { cat ${lockFile} >&2; false; }; } &&`,
-    `  printf '%s since %s\\n' ${quote(holder)} "$(date)" >${lockFile}`,
+    `exec 9>>${lockFile} && { flock -n 9 || {`,
+    frames.around("waits", `cat ${lockFile}`),
+    `flock -w ${lockDeadlineSeconds} 9; } || { cat ${lockFile} >&2; false; }; } &&`,
+    `  printf '%s since %s\n' ${quote(holder)} "$(date)" >${lockFile}`,
   ].join("\n");
 }
+
+const lockWait = (holder: string): Step => ({
+  say: `wait for the lock of this host, held by ${holder}`,
+  until: ["flock", "-n", lockFile, "true"],
+  deadlineSeconds: lockDeadlineSeconds,
+});
 
 /** Tell the plan whose turn it is, now that this frame is closed, which step runs. */
 function announce(plans: readonly Plan[], closed: { label: string; status: number }): void {

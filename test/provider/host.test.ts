@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -118,6 +118,34 @@ describe("steps", () => {
       ["fulfilled", "rejected", "fulfilled"],
     );
   });
+});
+
+test("two ups at one host: the second waits, is told who holds the lock, and nothing of the two is mixed", async () => {
+  const [log, go] = [file("two-ups"), file("go")];
+  const said: string[] = [];
+  const add = (word: string) => ({ say: word, argv: ["sh", "-c", `echo ${word} >>${log}`] });
+  const first = here().apply(
+    [add("one"), { say: "wait", until: ["test", "-e", go], deadlineSeconds: 30 }, add("two")],
+    {
+      holder: "lab/first",
+      onStep: ({ say }) => {
+        if (say !== "wait") return;
+        second = here().apply([add("three"), add("four")], {
+          holder: "lab/second",
+          onStep: (step) => {
+            said.push(step.say);
+            if (step.say.startsWith("wait")) writeFileSync(go, "");
+          },
+        });
+      },
+    },
+  );
+  let second: Promise<void> | undefined;
+  await first;
+  await second;
+  assert.match(said[0] ?? "", /^wait for the lock of this host, held by lab\/first since /);
+  assert.deepEqual(said.slice(1), ["three", "four"]);
+  assert.equal(readFileSync(log, "utf8"), "one\ntwo\nthree\nfour\n");
 });
 
 describe("unreachable", () => {
