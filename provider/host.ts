@@ -354,11 +354,28 @@ function failureOf(
       const message = `${host}: the connection broke during: ${step.say}. Run again: what is done stays, the rest follows.`;
       return new TransportError(host, message, { cause: broken });
     }
-    const said = frame.stderr.trim() || frame.stdout.trim() || "nothing";
+    const said = withoutSecret(step, frame.stderr.trim() || frame.stdout.trim() || "nothing");
     const message = `${host}: could not ${step.say}: ${stepLine(step)} ended with ${frame.status} and said: ${said}`;
     return new CommandError(host, frame.status, message);
   }
   return undefined;
+}
+
+/**
+ * What a program said, without the lines that may hold a part of the step's secret: programs quote, cut and escape
+ * what they complain of, so four characters in a row of any of its words are enough, or the whole of a shorter one.
+ */
+function withoutSecret(step: Step, said: string): string {
+  if (!("secret" in step)) return said;
+  const secret = "argv" in step ? (step.stdin ?? "") : "file" in step ? step.text : step.value;
+  const parts = secret
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .flatMap((word) => Array.from({ length: Math.max(1, word.length - 3) }, (_, n) => word.slice(n, n + 4)));
+  return said
+    .split("\n")
+    .map((line) => (parts.some((part) => line.includes(part)) ? "[not shown: it may hold the secret]" : line))
+    .join("\n");
 }
 
 function controlFolder(): string {

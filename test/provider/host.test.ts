@@ -98,14 +98,34 @@ describe("steps", () => {
     );
   });
 
-  test("a secret on stdin stands in no message", async () => {
-    const step: Step = {
-      say: "log in",
-      argv: ["sh", "-c", "cat >/dev/null; exit 1"],
-      stdin: "hunter2",
-      secret: true,
-    };
-    await assert.rejects(apply([step]), (error: Error) => !error.message.includes("hunter2"));
+  test("a secret stands in no message, not even where the program repeats it", async () => {
+    const secret = "canary hunter2";
+    const echo = 'cat >&2; echo "no room for it" >&2; exit 1';
+    const cut = "cut -c 3-6 >&2; exit 1";
+    const steps: [step: Step, said: string][] = [
+      [
+        { say: "log in", argv: ["sh", "-c", echo], stdin: secret, secret: true },
+        "[not shown: it may hold the secret]\nno room for it",
+      ],
+      [
+        { say: "log in", argv: ["sh", "-c", cut], stdin: secret, secret: true },
+        "[not shown: it may hold the secret]",
+      ],
+      [
+        { say: "log in", argv: ["sh", "-c", "cat; exit 1"], stdin: "abc", secret: true },
+        "[not shown: it may hold the secret]",
+      ],
+      [{ say: "set", attribute: `/dev/full/${secret}`, value: secret, secret: true }, "[not shown"],
+      [{ say: "write", file: "/dev/full/x", text: secret, secret: true }, "/dev/full"],
+    ];
+    for (const [step, said] of steps) {
+      await assert.rejects(apply([step]), (error: CommandError) => {
+        const words = error.message.slice(error.message.indexOf(" said: ") + 7);
+        assert.ok(words.includes(said), error.message);
+        if (!("attribute" in step)) assert.doesNotMatch(explain(error), /hunter2|canary|nary|abc/);
+        return true;
+      });
+    }
   });
 
   test("plans that come together share the lock; one that fails leaves the others alone", async () => {
