@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ParseError } from "../../errors.ts";
 import { readFiles } from "../../files.ts";
-import { hostAddress, type Questions } from "../../host.ts";
+import { type HostAddress, hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
 import type { Step } from "../../step.ts";
 import { networkUnit, removeUnitSteps, type UnitState, unitFiles, unitState, unitSteps } from "../../unit.ts";
@@ -9,7 +9,9 @@ import { deviceProblem, normalInterfaceAddress } from "./address.ts";
 
 /**
  * A network interface's MTU and addresses, now and at boot. See ip-link(8), ip-address(8).
- * Works beside any network manager that leaves the device alone; addresses that others put there stay.
+ * Works beside any network manager that leaves the device alone; addresses that others put there stay. The object
+ * is our unit: a device that others have set up is taken by a create, which adds what is missing; what is imported
+ * is a unit of ours.
  */
 export const interfaceInputs = z.strictObject({
   host: hostAddress.meta({ change: "replace" }),
@@ -108,6 +110,18 @@ function unitText({ device, mtu, addresses = [], mode }: InterfaceInputs): strin
 const declaredBefore = ({ text = "" }: UnitState): string[] =>
   [...text.matchAll(/^ExecStart=ip address replace (\S+) /gm)].map((match) => match[1] ?? "");
 
+/** What our unit says, as inputs. */
+function declaredIn({ text = "" }: UnitState): Pick<InterfaceInputs, "mtu" | "addresses" | "mode"> {
+  const mtu = /^ExecStart=ip link set dev \S+ mtu (\d+) up$/m.exec(text)?.[1];
+  const mode = /^ExecStart=\/bin\/sh -c 'echo (datagram|connected) >/m.exec(text)?.[1];
+  const addresses = declaredBefore({ text, enabled: true });
+  return {
+    ...(mtu === undefined ? {} : { mtu: Number(mtu) }),
+    ...(addresses.length === 0 ? {} : { addresses }),
+    ...(mode === "datagram" || mode === "connected" ? { mode } : {}),
+  };
+}
+
 function plan(
   desired: InterfaceInputs | undefined,
   observed: InterfaceObserved,
@@ -119,12 +133,11 @@ function plan(
   const dropped = declaredBefore(observed.unit).filter(
     (address) => !wanted.includes(address) && there?.addresses.includes(address),
   );
-  const drop = dropped.map((address) => ({
-    say: `take ${address} off ${device}`,
-    argv: ["ip", "address", "del", address, "dev", device],
-  }));
+  const drop = dropSteps(device, dropped, there?.addresses ?? []);
   if (desired === undefined) return [...drop, ...removeUnitSteps(unitName(device), observed.unit)];
-  const steps: Step[] = [];
+  // Addresses go first: IPv6 keeps an address's old prefix length. The unit comes before what it says is done: what
+  // an interrupted run gave is known to be ours, and may be taken back.
+  const steps = [...drop, ...unitSteps(unitName(device), unitText(desired), observed.unit)];
   if (desired.mode !== undefined && desired.mode !== observed.mode) {
     steps.push({ say: `set ${device} to ${desired.mode}`, attribute: modeFile(device), value: desired.mode });
   }
@@ -140,7 +153,21 @@ function plan(
       argv: ["ip", "address", "replace", address, "dev", device],
     });
   }
-  return [...steps, ...drop, ...unitSteps(unitName(device), unitText(desired), observed.unit)];
+  return steps;
+}
+
+function dropSteps(device: string, dropped: readonly string[], there: readonly string[]): Step[] {
+  const drop = dropped.map(
+    (address): Step => ({
+      say: `take ${address} off ${device}`,
+      argv: ["ip", "address", "del", address, "dev", device],
+      effect: "sessions drop",
+    }),
+  );
+  if (drop.length === 0 || there.filter((address) => !address.includes(":")).length < 2) return drop;
+  // Else the kernel takes with an IPv4 address those that were given after it in its network.
+  const attribute = `/proc/sys/net/ipv4/conf/${device}/promote_secondaries`;
+  return [{ say: `let ${device} keep its other addresses`, attribute, value: "1" }, ...drop];
 }
 
 function refusals(
@@ -158,9 +185,17 @@ function refusals(
   return [];
 }
 
-function rules({ device, addresses = [] }: InterfaceInputs): [string, string][] {
+function rules({ device, mtu = 1500, addresses = [] }: InterfaceInputs): [string, string][] {
   const problem = deviceProblem(device);
+  const normalized = addresses.map(normal);
+  const hosts = normalized.map((address) => address.replace(/\/.*/, ""));
   return [
+    ...(mtu < 1280 && hosts.some((host) => host.includes(":"))
+      ? [["mtu", `an MTU of ${mtu} carries no IPv6, which needs 1280`] as [string, string]]
+      : []),
+    ...normalized
+      .filter((_, index) => hosts.indexOf(hosts[index] ?? "") !== index)
+      .map((address): [string, string] => ["addresses", `${address}: its address is declared twice`]),
     ...(problem === undefined ? [] : [["device", problem] as [string, string]]),
     ...addresses
       .filter((address) => normalInterfaceAddress(address) === undefined)
@@ -171,22 +206,46 @@ function rules({ device, addresses = [] }: InterfaceInputs): [string, string][] 
   ];
 }
 
+/** The inputs as they hold. Addresses that were ours before are still there until they are taken off. */
+function current({ device, mode, unit }: InterfaceObserved, inputs: InterfaceInputs): InterfaceInputs {
+  const there = (address: string): boolean => device?.addresses.includes(normal(address)) ?? false;
+  const declared = inputs.addresses ?? [];
+  const before = declaredBefore(unit).filter((address) => !declared.map(normal).includes(address));
+  const addresses = [...declared, ...before].filter(there);
+  return {
+    ...inputs,
+    ...(inputs.mtu === undefined || device === undefined ? {} : { mtu: device.mtu }),
+    ...(inputs.addresses === undefined && addresses.length === 0 ? {} : { addresses }),
+    ...(inputs.mode === undefined || (mode !== "datagram" && mode !== "connected") ? {} : { mode }),
+  };
+}
+
+const named = (host: HostAddress, device: string): InterfaceInputs | undefined =>
+  deviceProblem(device) === undefined ? { host, device } : undefined;
+
+/** Deleted, the device keeps its MTU and what others put there. */
+function gone(observed: InterfaceObserved): InterfaceObserved {
+  const { device, unit } = observed;
+  const ours = declaredBefore(unit);
+  return {
+    ...observed,
+    device: device && { ...device, addresses: device.addresses.filter((address) => !ours.includes(address)) },
+    unit: { text: undefined, enabled: false },
+  };
+}
+
 export const networkInterface: ResourceType<InterfaceInputs, InterfaceObserved> = {
   type: "net:Interface",
   inputs: interfaceInputs,
   identity: ({ device }) => device,
   observe,
   exists: ({ unit }) => unit.text !== undefined,
-  current: ({ device, mode }, inputs) => ({
-    ...inputs,
-    ...(inputs.mtu === undefined || device === undefined ? {} : { mtu: device.mtu }),
-    ...(inputs.addresses === undefined
-      ? {}
-      : { addresses: inputs.addresses.filter((address) => device?.addresses.includes(normal(address))) }),
-    ...(inputs.mode === undefined || (mode !== "datagram" && mode !== "connected") ? {} : { mode }),
-  }),
+  current,
   plan,
   refusals,
+  named,
+  found: ({ unit }, { host, device }) => ({ host, device, ...declaredIn(unit) }),
+  gone,
   rules,
   outputs: ({ device, addresses, mtu }, observed) => ({
     device,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CommandError, ParseError } from "../../errors.ts";
 import { readFiles } from "../../files.ts";
-import { hostAddress, type Questions } from "../../host.ts";
+import { type HostAddress, hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
 import type { Step } from "../../step.ts";
 import { networkUnit, removeUnitSteps, type UnitState, unitFiles, unitState, unitSteps } from "../../unit.ts";
@@ -9,7 +9,7 @@ import { deviceProblem } from "./address.ts";
 
 /**
  * An RDMA link: soft-RoCE (rxe) made over an Ethernet interface, now and at boot; RoCE and InfiniBand hardware is
- * only looked for. See rdma-link(8), rdma-resource(8), ibv_devinfo(1).
+ * only looked for, and our note of it is the object. See rdma-link(8), rdma-resource(8), ibv_devinfo(1).
  */
 export const rdmaLinkInputs = z.strictObject({
   host: hostAddress.meta({ change: "replace" }),
@@ -26,6 +26,8 @@ type RdmaLinkObserved = {
   /** Every RDMA device of the host and its network device, for messages. */
   links: Map<string, { state: string; device: string | undefined }>;
   link: { state: string; device: string | undefined } | undefined;
+  /** What the link is; undefined where it is not there. */
+  kind: RdmaLinkInputs["kind"] | undefined;
   /** Is the link (soft-RoCE), or our note of it (hardware, which is always there), made? */
   made: boolean;
   /** As ibv_devinfo reports it; undefined where that program is missing. */
@@ -104,6 +106,20 @@ const unitName = (name: string): string => `storage-lab-rdma-link-${name}.servic
 const modulesFile = (name: string): string => `/etc/modules-load.d/storage-lab-rdma-link-${name}.conf`;
 /** What the kernel has to load for each kind. Hardware's file also notes that the link is in use here. */
 const modulesOf = { rxe: "rdma_rxe", roce: "rdma_ucm", ipoib: "ib_ipoib" } as const;
+/** Only soft-RoCE has a parent; link_layer(5) is Ethernet or InfiniBand. See sysfs-class-infiniband. */
+const kindFiles = (name: string): [parent: string, layer: string] => [
+  `/sys/class/infiniband/${name}/parent`,
+  `/sys/class/infiniband/${name}/ports/1/link_layer`,
+];
+function kindOf(name: string, files: ReadonlyMap<string, string>): RdmaLinkInputs["kind"] | undefined {
+  const [parent, layer] = kindFiles(name);
+  if (files.has(parent)) return "rxe";
+  const text = files.get(layer);
+  if (text === "Ethernet") return "roce";
+  if (text === "InfiniBand") return "ipoib";
+  if (text === undefined) return undefined;
+  throw new ParseError(`${layer}: neither Ethernet nor InfiniBand: ${text}`);
+}
 const modulesText = ({ name, kind }: RdmaLinkInputs): string =>
   `# Written by storage-lab, for RDMA link ${name}.\n${modulesOf[kind]}`;
 
@@ -112,7 +128,7 @@ async function observe(host: Questions, { name, kind }: RdmaLinkInputs): Promise
     host.ask(["rdma", "-j", "link"]),
     host.ask(["rdma", "-j", "resource", "show", "cm_id"]),
     host.ask(["ibv_devinfo", "-v", "-d", name]),
-    readFiles(host, [modulesFile(name), ...unitFiles(unitName(name))]),
+    readFiles(host, [modulesFile(name), ...unitFiles(unitName(name)), ...kindFiles(name)]),
   ]);
   if (link.status === 127) {
     const message = `${host.name} has no rdma(8): apt-get install iproute2 rdma-core, or dnf install iproute rdma-core`;
@@ -120,10 +136,12 @@ async function observe(host: Questions, { name, kind }: RdmaLinkInputs): Promise
   }
   const found = parseLinks(expect(host, link, "the RDMA links"));
   const there = found.get(name);
+  const is = kindOf(name, files);
   return {
     links: found,
     link: there,
-    made: kind === "rxe" ? there !== undefined : files.has(modulesFile(name)),
+    kind: is,
+    made: (is ?? kind) === "rxe" ? there !== undefined : files.has(modulesFile(name)),
     ...(there !== undefined && info.status !== 127
       ? parseDevinfo(expect(host, info, `the RDMA device ${name}`))
       : { activeMtu: undefined, gids: [] }),
@@ -142,7 +160,13 @@ function plan(
   if (desired === undefined) {
     return [
       ...(isSoft && observed.link !== undefined
-        ? [{ say: `remove RDMA link ${name}`, argv: ["rdma", "link", "delete", name] }]
+        ? [
+            {
+              say: `remove RDMA link ${name}`,
+              argv: ["rdma", "link", "delete", name],
+              ...(observed.users.length > 0 ? { effect: "sessions drop" as const } : {}),
+            },
+          ]
         : []),
       ...(observed.module === undefined
         ? []
@@ -153,15 +177,11 @@ function plan(
   const { device } = desired;
   const text = modulesText(desired);
   const steps: Step[] = [];
-  if (isSoft && observed.link === undefined) {
-    steps.push(
-      { say: "load soft-RoCE", argv: ["modprobe", modulesOf.rxe] },
-      {
-        say: `make RDMA link ${name} over ${device}`,
-        argv: ["rdma", "link", "add", name, "type", "rxe", "netdev", device],
-      },
-    );
-  }
+  // A soft link without any file of ours was imported: whoever made it brings it back at boot.
+  const isOthers =
+    observed.module === undefined && observed.unit.text === undefined && !observed.unit.enabled;
+  if (isSoft && isOthers && observed.link !== undefined) return steps;
+  // Files come before the link: what an interrupted run leaves is not taken for another's.
   if (observed.module !== text) {
     steps.push({
       say: `write ${modulesFile(name)}, for the next boot`,
@@ -178,7 +198,17 @@ function plan(
       `/bin/sh -c '[ -e /sys/class/infiniband/${name} ] || exec rdma link add ${name} type rxe netdev ${device}'`,
     ],
   });
-  return [...steps, ...unitSteps(unitName(name), unit, observed.unit)];
+  steps.push(...unitSteps(unitName(name), unit, observed.unit));
+  if (observed.link === undefined) {
+    steps.push(
+      { say: "load soft-RoCE", argv: ["modprobe", modulesOf.rxe] },
+      {
+        say: `make RDMA link ${name} over ${device}`,
+        argv: ["rdma", "link", "add", name, "type", "rxe", "netdev", device],
+      },
+    );
+  }
+  return steps;
 }
 
 function refusals(
@@ -198,6 +228,12 @@ function refusals(
     const there = [...observed.links].map(([link, { device }]) => (device ? `${link} (${device})` : link));
     return [`${host.name} has no RDMA device ${name}; it has ${there.join(", ") || "none"}`];
   }
+  if (observed.kind !== undefined && observed.kind !== kind) {
+    return [
+      `RDMA device ${name} on ${host.name} is ${kindText[observed.kind]}, not ${kindText[kind]}: ` +
+        `declare it so, or take another name`,
+    ];
+  }
   if (link.device === undefined || link.device === desired.device) return [];
   return [
     `RDMA link ${name} on ${host.name} is over ${link.device}, not ${desired.device}: ` +
@@ -205,11 +241,18 @@ function refusals(
   ];
 }
 
+const kindText = {
+  rxe: "soft-RoCE (rxe)",
+  roce: "RoCE hardware (roce)",
+  ipoib: "InfiniBand (ipoib)",
+} as const;
+const isName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(name);
+
 function rules({ name, device }: RdmaLinkInputs): [string, string][] {
   const problem = deviceProblem(device);
   return [
     ...(problem === undefined ? [] : [["device", problem] as [string, string]]),
-    ...(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(name)
+    ...(isName(name)
       ? []
       : [
           [
@@ -220,15 +263,35 @@ function rules({ name, device }: RdmaLinkInputs): [string, string][] {
   ];
 }
 
+/** Kind and device are what `found` tells. */
+const named = (host: HostAddress, name: string): RdmaLinkInputs | undefined =>
+  isName(name) ? { host, name, kind: "rxe", device: "" } : undefined;
+
+/** Deleted, a soft link is gone; hardware stays, without our note. */
+function gone(observed: RdmaLinkObserved, { name, kind }: RdmaLinkInputs): RdmaLinkObserved {
+  const nothing = { made: false, module: undefined, unit: { text: undefined, enabled: false } };
+  if (kind !== "rxe") return { ...observed, ...nothing };
+  const links = new Map([...observed.links].filter(([link]) => link !== name));
+  const noLink = { links, link: undefined, kind: undefined, activeMtu: undefined, gids: [], users: [] };
+  return { ...observed, ...nothing, ...noLink };
+}
+
 export const rdmaLink: ResourceType<RdmaLinkInputs, RdmaLinkObserved> = {
   type: "net:RdmaLink",
   inputs: rdmaLinkInputs,
   identity: ({ name }) => name,
   observe,
   exists: ({ made }) => made,
-  current: ({ link }, inputs) => ({ ...inputs, device: link?.device ?? inputs.device }),
+  current: ({ link, kind }, inputs) => ({
+    ...inputs,
+    device: link?.device ?? inputs.device,
+    kind: kind ?? inputs.kind,
+  }),
   plan,
   refusals,
+  named,
+  found: ({ link, kind }, inputs) => ({ ...inputs, kind: kind ?? inputs.kind, device: link?.device ?? "" }),
+  gone,
   rules,
   outputs: ({ name, device }, observed) => ({
     name,

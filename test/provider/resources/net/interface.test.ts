@@ -78,10 +78,10 @@ describe("observing an interface", () => {
 describe("planning an interface", () => {
   test("from nothing: MTU, address, unit", () => {
     assert.deepEqual(lines(plan(inputs, fresh)), [
-      "ip link set dev eth1 mtu 4200 up",
-      "ip address replace 10.10.10.1/24 dev eth1",
       `write ${unit}`,
       `ln -sfn ${unit} ${link}`,
+      "ip link set dev eth1 mtu 4200 up",
+      "ip address replace 10.10.10.1/24 dev eth1",
     ]);
     assert.match(
       textOf(plan(inputs, fresh)),
@@ -124,11 +124,18 @@ describe("planning an interface", () => {
     const observed = as(inputs);
     observed.device?.addresses.push("192.168.1.1/24");
     const moved = { ...inputs, addresses: ["10.10.10.9/24"] };
-    assert.deepEqual(lines(plan(moved, observed)).slice(0, 2), [
-      "ip address replace 10.10.10.9/24 dev eth1",
+    const steps = plan(moved, observed);
+    assert.deepEqual(lines(steps), [
+      "let eth1 keep its other addresses",
       "ip address del 10.10.10.1/24 dev eth1",
+      `write ${unit}`,
+      `ln -sfn ${unit} ${link}`,
+      "ip address replace 10.10.10.9/24 dev eth1",
     ]);
+    assert.equal(steps[1]?.effect, "sessions drop");
+    assert.deepEqual(type.current(observed, moved).addresses, ["10.10.10.1/24"], "a change, no drift");
     assert.deepEqual(lines(plan(undefined, observed)), [
+      "let eth1 keep its other addresses",
       "ip address del 10.10.10.1/24 dev eth1",
       `rm -f ${unit} ${link}`,
     ]);
@@ -136,15 +143,25 @@ describe("planning an interface", () => {
 
   test("IPoIB's mode comes before its MTU", () => {
     const ib = { ...inputs, mode: "connected" as const, mtu: 65520 };
-    const steps = plan(ib, { ...fresh, mode: "datagram" });
-    assert.deepEqual(steps[0], {
-      say: "set eth1 to connected",
-      attribute: "/sys/class/net/eth1/mode",
-      value: "connected",
-    });
+    const steps = plan(ib, { ...fresh, mode: "datagram" }).slice(2);
+    assert.deepEqual(lines(steps).slice(0, 2), [
+      "set eth1 to connected",
+      "ip link set dev eth1 mtu 65520 up",
+    ]);
+    assert.equal("attribute" in (steps[0] ?? {}), true);
   });
 
   test("removing what is not there is nothing", () => assert.deepEqual(plan(undefined, fresh), []));
+});
+
+test("imported: what our unit says; a device without one is for a create, which takes it as it is", () => {
+  const { host } = inputs;
+  assert.deepEqual(type.named?.(host, "eth1"), { host, device: "eth1" });
+  assert.equal(type.named?.(host, "../x"), undefined);
+  for (const desired of [inputs, { ...inputs, mode: "datagram" as const }, { host, device: "eth1" }]) {
+    assert.deepEqual(type.found?.(as(desired), { host, device: "eth1" }), desired);
+  }
+  assert.equal(type.exists({ ...as(inputs), unit: fresh.unit }), false);
 });
 
 test("refusals name the interfaces that there are", () => {
@@ -159,9 +176,15 @@ test("refusals name the interfaces that there are", () => {
 
 test("rules refuse hostile names and addresses before a host is asked", () => {
   assert.deepEqual(type.rules?.(inputs), []);
-  for (const device of ["eth1; reboot", "../x", "a b", ""]) {
+  for (const device of ["eth1; reboot", "../x", "a b", "", "x';reboot;'", "%n", "a\\b"]) {
     assert.equal(type.rules?.({ ...inputs, device })[0]?.[0], "device");
   }
+  assert.deepEqual(type.rules?.({ ...inputs, mtu: 1000, addresses: ["fd00::1/64"] }), [
+    ["mtu", "an MTU of 1000 carries no IPv6, which needs 1280"],
+  ]);
+  assert.deepEqual(type.rules?.({ ...inputs, addresses: ["FD00::1/64", "fd00:0::1/48"] }), [
+    ["addresses", "fd00::1/48: its address is declared twice"],
+  ]);
   assert.deepEqual(type.rules?.({ ...inputs, addresses: ["10.10.10.1"] }), [
     ["addresses", '"10.10.10.1" is no address with its prefix length, such as 10.10.10.1/24 or fd00::1/64'],
   ]);

@@ -20,7 +20,8 @@ const inputs: RdmaLinkInputs = {
 const unit = "/etc/systemd/system/storage-lab-rdma-link-rxe0.service";
 const link = "/etc/systemd/system/multi-user.target.wants/storage-lab-rdma-link-rxe0.service";
 const modules = "/etc/modules-load.d/storage-lab-rdma-link-rxe0.conf";
-const files = `grep -aHZ '' ${modules} ${unit} ${link}`;
+const kinds = "/sys/class/infiniband/rxe0/parent /sys/class/infiniband/rxe0/ports/1/link_layer";
+const files = `grep -aHZ '' ${modules} ${unit} ${link} ${kinds}`;
 const told = {
   "rdma -j link": recorded("rdma--link--iproute2-6.15"),
   "rdma -j resource show cm_id": recorded("rdma--cm-ids-target--iproute2-6.15"),
@@ -42,6 +43,7 @@ const lines = (steps: Step[]): string[] =>
 const fresh: Observed = {
   links: new Map(),
   link: undefined,
+  kind: undefined,
   made: false,
   activeMtu: undefined,
   gids: [],
@@ -113,11 +115,11 @@ describe("observing an RDMA link", () => {
 describe("planning an RDMA link", () => {
   test("from nothing", () => {
     assert.deepEqual(lines(plan(inputs, fresh)), [
-      "modprobe rdma_rxe",
-      "rdma link add rxe0 type rxe netdev eth1",
       `write ${modules}`,
       `write ${unit}`,
       `ln -sfn ${unit} ${link}`,
+      "modprobe rdma_rxe",
+      "rdma link add rxe0 type rxe netdev eth1",
     ]);
   });
   test("nothing to do where it is as declared", () => {
@@ -139,7 +141,7 @@ describe("planning an RDMA link", () => {
     ]);
     assert.deepEqual(plan(undefined, fresh), []);
   });
-  test("at boot the second add is left out, and the interface comes first", () => {
+  test("reboot, rxe link gone: a persistent unit makes it; at boot the second add is left out, and the interface comes first", () => {
     const text = plan(inputs, fresh).flatMap((step) => ("file" in step ? [step.text] : []))[1] ?? "";
     assert.match(
       text,
@@ -167,6 +169,30 @@ test("hardware is only looked for: what is made is a note of it, with its module
   assert.deepEqual(lines(plan(undefined, after, hardware)), [`rm -f ${note}`]);
 });
 
+test("imported: hardware's kind is what the kernel says; a declaration of another kind is refused", async () => {
+  const { host } = inputs;
+  assert.equal(type.named?.(host, "../x"), undefined);
+  const least = type.named?.(host, "rxe0") as RdmaLinkInputs;
+  const sysfs = "/sys/class/infiniband/rxe0";
+  const answers = (kind: string) => ({ ...told, [files]: { status: 2, stdout: kind, stderr: "" } });
+  for (const [kind, text, exists] of [
+    ["rxe", `${sysfs}/parent\0${"eth1"}\n${sysfs}/ports/1/link_layer\0Ethernet\n`, true],
+    ["roce", `${sysfs}/ports/1/link_layer\0Ethernet\n`, false],
+    ["ipoib", `${sysfs}/ports/1/link_layer\0InfiniBand\n`, false],
+  ] as const) {
+    const observed = await type.observe(fakeHost(answers(text)), least);
+    assert.equal(type.exists(observed), exists, "hardware is there always: without our note it is nobody's");
+    assert.deepEqual(type.found?.(observed, least), { ...inputs, kind });
+    const other = kind === "ipoib" ? "roce" : "ipoib";
+    assert.match(
+      refusals({ ...inputs, kind: other }, observed)[0] ?? "",
+      /^RDMA device rxe0 on storage is .*, not /,
+    );
+  }
+  const odd = answers(`${sysfs}/ports/1/link_layer\0Unknown\n`);
+  await assert.rejects(type.observe(fakeHost(odd), least), /neither Ethernet nor InfiniBand: Unknown/);
+});
+
 test("refusals name users, links and devices", () => {
   const used = { ...there, users: ["ib_iser (10.10.10.2:1 to 10.10.10.1:3261)"] };
   assert.deepEqual(refusals(undefined, used), [
@@ -174,6 +200,8 @@ test("refusals name users, links and devices", () => {
       "log those sessions out or remove those portals first",
   ]);
   assert.deepEqual(refusals(inputs, used), []);
+  assert.equal(plan(undefined, used)[0]?.effect, "sessions drop");
+  assert.equal(plan(undefined, there)[0]?.effect, undefined);
   const other = { ...there, link: { state: "ACTIVE", device: "eth0" } };
   assert.match(
     refusals(inputs, other)[0] ?? "",
