@@ -46,8 +46,8 @@ export class Lifecycle {
   readonly #connect: (address: HostAddress) => Connection;
   /** Hosts that did not answer, and when: said once, and not waited for again by every resource of a preview. */
   readonly #unreachable = new Map<string, number>();
-  /** Objects whose replacement a diff has planned: their successors are not there yet, whatever a look may find. */
-  readonly #replaced = new Set<string>();
+  /** Objects whose replacement a diff has planned, with their inputs: what a look finds of them goes first. */
+  readonly #replaced = new Map<string, Inputs>();
 
   constructor(connect = (address: HostAddress): Connection => new Host(address)) {
     this.#connect = connect;
@@ -133,7 +133,7 @@ export class Lifecycle {
       changes = changes.filter(({ path }) => !holds(type, current, after, path));
     }
     if (changes.some(({ replace }) => replace)) {
-      await this.#previewReplace(type, before, same ? after : undefined, changes, context, after);
+      await this.#previewReplace(type, before, after, changes, context);
       return { changes, drifted: false };
     }
     if (found === undefined) return { changes, drifted: false };
@@ -161,19 +161,18 @@ export class Lifecycle {
     return { changes, drifted };
   }
 
-  /** `after` is undefined where the successor is another object or not known yet: its own preview tells of it. */
+  /** Of a replace, why it is refused and what its delete does; its successor's own preview tells of the rest. */
   async #previewReplace(
     type: AnyType,
     before: Inputs,
-    after: Inputs | undefined,
+    after: Inputs,
     changes: Changes,
     context: Context,
-    shown: Inputs,
   ): Promise<void> {
     const found = await this.#ifReachable(type, before, context).catch(() => undefined);
     const there = found !== undefined && type.exists(found.observed) ? found : undefined;
     const refusal = type.refusesReplace?.(before, there?.observed);
-    const values = valuesOf(type, changes, before, shown, context);
+    const values = valuesOf(type, changes, before, after, context);
     if (refusal !== undefined) {
       const what = values
         .filter(({ path }) => changes.some((change) => change.replace && change.path === path))
@@ -183,41 +182,31 @@ export class Lifecycle {
     for (const setting of ["readOnly", "destroyProtection"] as const) {
       if (this.settings[setting]) throw protectedFrom(type, before, "replaced", setting);
     }
+    this.#replaced.set(identifier(type, before), before);
     if (there === undefined) return;
-    const { observed, owner } = there;
-    const steps = this.#deletion(type, before, observed, context);
-    if (after !== undefined && type.gone) {
-      this.#replaced.add(identifier(type, after));
-      const gone = type.gone(observed, before);
-      steps.push(...mark(type, after, undefined, context), ...type.plan(after, gone, after, context.owner));
-    }
-    const hints =
-      after === undefined ? [] : (type.hints?.(after, type.gone?.(observed, before) ?? observed) ?? []);
-    if (owner === context.owner || owner === undefined)
-      tell(type, before, context, this.settings, { does: "replace", values, steps, hints });
+    const steps = this.#deletion(type, before, there.observed, context);
+    tell(type, before, context, this.settings, { does: "replace", values, steps, hints: [] });
   }
 
   /** What a create would give, as far as it can be known; refuses what can be refused by reading. */
   async previewCreate(type: AnyType, inputs: Inputs, context: Context): Promise<Plain> {
     const outputs = { ...inputs, ...type.outputs(inputs, undefined) };
-    // A diff has planned it already, on what will be there then.
-    if (this.#replaced.has(identifier(type, inputs))) return outputs;
-    const planned = { does: "create" as const, values: [], hints: [] };
+    const planned = { does: "create" as const, values: [] };
     return noting(type, inputs, context, planned, outputs, async () => {
+      const before = this.#replaced.get(identifier(type, inputs));
       const found = await this.#ifReachable(type, inputs, context);
-      if (found === undefined) return outputs;
-      const { observed, owner } = found;
+      // What it stands on may be replaced with it: where its type can't tell, its plan is known once it is gone.
+      if (found === undefined || (before !== undefined && type.gone === undefined)) return outputs;
+      const observed = before === undefined ? found.observed : type.gone?.(found.observed, before);
+      const owner = before === undefined ? found.owner : undefined;
       if (type.exists(observed)) mayTouch(type, inputs, owner, "create", context);
       this.#refuse(type, inputs, observed, context, inputs);
       const steps = [
         ...mark(type, inputs, owner, context),
         ...type.plan(inputs, observed, inputs, context.owner),
       ];
-      tell(type, inputs, context, this.settings, {
-        ...planned,
-        steps,
-        hints: type.hints?.(inputs, observed) ?? [],
-      });
+      const hints = type.hints?.(inputs, observed) ?? [];
+      tell(type, inputs, context, this.settings, { ...planned, steps, hints });
       return outputs;
     });
   }

@@ -60,6 +60,7 @@ export function reportDrift(
   steps: readonly Step[],
   context: Context,
 ): void {
+  if (context.note !== undefined) return;
   const does = steps.map((step) => step.say).join(", ");
   if (current === undefined) {
     context.report("warning", `${named(type, inputs)} is not there. To do: ${does}`);
@@ -92,13 +93,15 @@ export function tell(
   { steps, ...planned }: Planned,
 ): void {
   if (steps.length > 0 && settings.readOnly) throw protectedFrom(type, inputs, "changed", "readOnly");
+  context.note?.({ ...about(type, inputs, context), ...planned, steps: noted(steps) });
+  // A review has all of it in its notes.
+  if (context.note !== undefined) return;
   for (const effect of effects) {
     const does = steps.filter((step) => step.effect === effect).map((step) => step.say);
     if (does.length === 0) continue;
     context.report("warning", `${named(type, inputs)}: ${effectWords[effect]}: ${does.join("; ")}`);
   }
   for (const hint of planned.hints) context.report("info", `${named(type, inputs)}: ${hint}`);
-  context.note?.({ ...about(type, inputs, context), ...planned, steps: noted(steps) });
   if (steps.length === 0 || !settings.showCommands) return;
   const lines = steps.map((step) => `\n  ${stepLine(step)}`).join("");
   context.report("info", `${named(type, inputs)}: up runs on ${inputs.host.name}:${lines}`);

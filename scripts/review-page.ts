@@ -30,7 +30,7 @@ const parts = new Set(["create-replacement", "delete-replaced"]);
 const quiet = new Set(["same", "refresh", "read"]);
 
 export function rowsOf({ operations, notes }: Pick<Review, "operations" | "notes">): Row[] {
-  const noteOf = new Map(notes.map((note) => [note.urn, note]));
+  const noteOf = merged(notes);
   const planned = operations
     .filter(({ op }) => !quiet.has(op) && !parts.has(op))
     .filter(({ urn }) => !isComponent(urn))
@@ -45,7 +45,7 @@ export function rowsOf({ operations, notes }: Pick<Review, "operations" | "notes
       };
     });
   const known = new Set(operations.filter(({ op }) => !quiet.has(op)).map(({ urn }) => urn));
-  const refused = notes
+  const refused = [...noteOf.values()]
     .filter(({ urn, refused }) => refused !== undefined && !known.has(urn))
     .map(
       (note): Row => ({
@@ -57,6 +57,27 @@ export function rowsOf({ operations, notes }: Pick<Review, "operations" | "notes
       }),
     );
   return [...planned, ...refused];
+}
+
+/** One note a resource: of a replace, the delete and then its successor's create. */
+function merged(notes: readonly PlanNote[]): Map<string, PlanNote> {
+  const found = new Map<string, PlanNote>();
+  for (const note of notes) {
+    const first = found.get(note.urn);
+    found.set(
+      note.urn,
+      first === undefined
+        ? note
+        : {
+            ...note,
+            ...first,
+            steps: [...first.steps, ...note.steps],
+            hints: [...first.hints, ...note.hints],
+            ...(note.refused !== undefined && { refused: note.refused }),
+          },
+    );
+  }
+  return found;
 }
 
 /** Components and the stack itself group resources; nothing of theirs is on a host. */

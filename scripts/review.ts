@@ -25,12 +25,16 @@ type Preview = {
 const plans = join(tmpdir(), `storage-lab-plans-${process.pid}`);
 
 async function preview(stack: string): Promise<Preview> {
-  const result = await execa("pulumi", ["preview", "--json", "--stack", stack, "--non-interactive"], {
-    cwd: project,
-    env: { ...pulumiEnvironment(), STORAGE_LAB_PLANS: plans },
-    reject: false,
-    stdin: "ignore",
-  });
+  const result = await execa(
+    "pulumi",
+    ["preview", "--json", "--show-sames", "--stack", stack, "--non-interactive"],
+    {
+      cwd: project,
+      env: { ...pulumiEnvironment(), STORAGE_LAB_PLANS: plans },
+      reject: false,
+      stdin: "ignore",
+    },
+  );
   const parsed = (result.stdout.startsWith("{") ? JSON.parse(result.stdout) : {}) as Preview;
   if (result.exitCode === 0) return parsed;
   const errors = (parsed.diagnostics ?? []).filter(({ severity }) => severity === "error");
@@ -83,7 +87,7 @@ async function main(): Promise<number> {
     const notes = [...planned, ...(await deletions(steps, config))];
     const warnings = diagnostics
       .filter(({ severity }) => severity === "warning")
-      .map(({ message }) => message.trim());
+      .map(({ message }) => message.replace(/^warning: /, "").trim());
     console.log(page({ stack, operations: steps, notes, warnings }));
     return statusOf(rowsOf({ operations: steps, notes }));
   } finally {

@@ -75,14 +75,15 @@ describe("what a plan does to the storage's users", () => {
 });
 
 test("a secret is shown nowhere: not in drift, in a check, in a plan's values", async () => {
-  const { lifecycle, noting, said, notes } = lab();
+  const { lifecycle, context, noting, said, notes } = lab();
   const secret = { ...inputs, password: "canary-7" };
   const leaky = {
     ...note,
     current: (_: unknown, given: NoteInputs) => ({ ...given, password: "canary-8" }),
     plan: () => [{ say: "write it", file: "/a", text: "canary-7", secret: true as const }],
   };
-  await lifecycle.create(note, secret, noting);
+  await lifecycle.create(note, secret, context);
+  await lifecycle.diff(leaky, secret, secret, [], context);
   await lifecycle.diff(leaky, secret, secret, [], noting);
   await lifecycle.diff(leaky, inputs, { ...secret, text: "two" }, [], { ...noting, secrets: ["text"] });
   const checked = lifecycle.check(

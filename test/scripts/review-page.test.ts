@@ -100,6 +100,25 @@ test("what is refused has its reason, and a status of its own; a replace is one 
   assert.equal(statusOf(rowsOf(review)), 3);
 });
 
+test("a replace has its delete's commands, then its successor's", () => {
+  const first = note({
+    does: "replace",
+    values: [{ path: "volblocksize", before: "16 KiB", after: "32 KiB" }],
+    steps: [{ say: "destroy it", line: "zfs destroy tank/lun0", effect: "data loss" }],
+  });
+  const second = note({ does: "create", steps: [{ say: "make it", line: "zfs create tank/lun0" }] });
+  const [row, ...more] = rowsOf({
+    operations: [{ urn: volume, op: "replace" }],
+    notes: [first, second],
+  });
+  assert.deepEqual(more, []);
+  assert.deepEqual([row?.does, row?.class, row?.values], ["replace", "data loss", first.values]);
+  assert.deepEqual(
+    row?.note?.steps.map(({ line }) => line),
+    ["zfs destroy tank/lun0", "zfs create tank/lun0"],
+  );
+});
+
 test("a table's cells and a fence hold whatever an operator has named", () => {
   const values = [{ path: "comment", before: "a|b", after: "`x`" }];
   const steps = [{ say: "x", line: "echo '```'" }];
