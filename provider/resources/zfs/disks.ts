@@ -25,6 +25,9 @@ export type BlockDevice = {
   pttype: string | null;
   parttype: string | null;
   mountpoint: string | null;
+  /** Physical and logical sector size in bytes, where they were asked for. */
+  "phy-sec"?: number | undefined;
+  "log-sec"?: number | undefined;
   children?: BlockDevice[] | undefined;
 };
 
@@ -40,6 +43,8 @@ const blockDevice: z.ZodType<BlockDevice> = z.strictObject({
   pttype: z.string().nullable(),
   parttype: z.string().nullable(),
   mountpoint: z.string().nullable(),
+  "phy-sec": z.coerce.number().optional(),
+  "log-sec": z.coerce.number().optional(),
   get children() {
     return z.array(blockDevice).optional();
   },
@@ -48,14 +53,12 @@ const blockDevice: z.ZodType<BlockDevice> = z.strictObject({
 const columns = "KNAME,NAME,TYPE,SIZE,RO,FSTYPE,LABEL,PTTYPE,PARTTYPE,MOUNTPOINT";
 /** All block devices, or one with what stands on it. */
 export const lsblk = (...devices: string[]): string[] => [
-  "lsblk",
-  "-J",
-  "-b",
-  "-p",
-  "-o",
+  ...["lsblk", "-J", "-b", "-p", "-o"],
   columns,
   ...devices,
 ];
+/** All block devices with their sector sizes. */
+export const lsblkSectors = (): string[] => ["lsblk", "-J", "-b", "-p", "-o", `${columns},PHY-SEC,LOG-SEC`];
 
 export const parseLsblk = (text: string): BlockDevice[] =>
   parseJson(text, z.strictObject({ blockdevices: z.array(blockDevice) }), "lsblk").blockdevices;
@@ -98,7 +101,17 @@ function parseJson<T>(text: string, schema: z.ZodType<T>, program: string): T {
 }
 
 /** A ZFS label as zdb(8) prints it. A spare's label names no pool. */
-export type Label = { state: number; pool?: string; guid?: string; comment?: string; hostname?: string };
+export type Label = {
+  state: number;
+  pool?: string;
+  guid?: string;
+  comment?: string;
+  hostname?: string;
+  /** No pool was ever written with this disk in it, or the pool has given the disk up. */
+  outside?: true;
+  /** The top-level vdev: bytes that ZFS uses of it (of all its disks together, save a mirror), and its metaslabs' size. */
+  vdev?: { type: string; asize: number; metaslabShift: number };
+};
 export const labelStates = { active: 0, exported: 1, destroyed: 2, spare: 3, cache: 4 } as const;
 
 /** Output of `zdb -l`; undefined where the device has no label (zdb's own word: "failed to unpack label"). */
@@ -111,6 +124,14 @@ export function readLabel(host: Questions, answer: Answer, device: string): Labe
   const state = field("state");
   if (state === undefined)
     throw new ParseError(`zdb -l ${device} shows no state: ${answer.stdout.slice(0, 200)}`);
+  const inVdev = (name: string): string | undefined =>
+    new RegExp(`^ {8}${name}: '?(.*?)'?$`, "m").exec(answer.stdout)?.[1];
+  const asize = inVdev("asize");
+  const vdev = {
+    type: inVdev("type") ?? "",
+    asize: Number(asize),
+    metaslabShift: Number(inVdev("metaslab_shift")),
+  };
   const names = {
     pool: field("name"),
     guid: field("pool_guid"),
@@ -119,6 +140,9 @@ export function readLabel(host: Questions, answer: Answer, device: string): Labe
   };
   return {
     state: Number(state),
+    // ZFS writes labels of transaction group 0 before a pool is made, and onto a disk that it takes out of one.
+    ...(field("txg") === "0" && { outside: true }),
+    ...(asize !== undefined && { vdev }),
     ...Object.fromEntries(Object.entries(names).filter(([, v]) => v !== undefined)),
   };
 }
@@ -155,9 +179,17 @@ export function findDevice(devices: readonly BlockDevice[], kname: string): Bloc
 export const partitions = (device: BlockDevice): BlockDevice[] =>
   (device.children ?? []).filter((child) => child.type === "part");
 
+/** The disk that a partition is on, or the disk itself. */
+export const diskOf = (devices: readonly BlockDevice[], kname: string): BlockDevice | undefined =>
+  devices.find((device) => findDevice([device], kname) !== undefined);
+
 /** Does the disk hold ZFS's own partitions and no others? */
 export const onlyZfsPartitions = (device: BlockDevice): boolean =>
   partitions(device).every((part) => zfsPartitions.includes(part.parttype ?? ""));
+
+/** Did ZFS partition this disk itself, all of it? */
+export const madeWhole = (device: BlockDevice): boolean =>
+  partitions(device).length === zfsPartitions.length && onlyZfsPartitions(device);
 
 /** Why a disk can't be taken even where its content may be wiped: it is not there, or something uses it. */
 export function inUse(disk: Disk): string[] {
@@ -167,9 +199,12 @@ export function inUse(disk: Disk): string[] {
   if (pool !== undefined) found.push(`the imported pool ${pool} uses it`);
   if (device.ro) found.push("it is read-only");
   for (const part of [device, ...partitions(device)]) {
-    if (part.mountpoint !== null) found.push(`${part.name} is mounted on ${part.mountpoint}`);
+    if (part.mountpoint === "[SWAP]") found.push(`${part.name} is in use as swap`);
+    else if (part.mountpoint !== null) found.push(`${part.name} is mounted on ${part.mountpoint}`);
     for (const child of part.children ?? []) {
-      if (child.type !== "part") found.push(`${child.name} (${child.type}) stands on ${part.name}`);
+      if (child.type === "mpath")
+        found.push(`it is a path of ${child.name}, which is to be declared instead`);
+      else if (child.type !== "part") found.push(`${child.name} (${child.type}) stands on ${part.name}`);
     }
   }
   return found;

@@ -1,13 +1,15 @@
+import { refuseTwice, refuseUnfit } from "./disk-fit.ts";
 import { diskPath } from "./disks.ts";
-import type { PoolInputs, PoolObserved } from "./pool.ts";
-import { refuseDisks } from "./pool-disks.ts";
+import type { PoolInputs } from "./pool.ts";
+import { hasFeature } from "./pool-changes.ts";
+import { found, refuseDisks } from "./pool-disks.ts";
+import { type PoolObserved, resolver } from "./pool-observe.ts";
 import { noPrograms, type Properties, poolComment } from "./properties.ts";
 import type { Importable } from "./status.ts";
-import { vdevChanges, vdevRefusals } from "./vdevs.ts";
+import { vdevRefusals } from "./vdev-refusals.ts";
+import { newDisks, topLevels, type VdevChanges, vdevChanges } from "./vdevs.ts";
 
 /** What forbids a pool's plan: what would be lost, what can't be done in place, whose the pool is. */
-
-export const resolver = (observed: PoolObserved) => (path: string) => observed.nodes.get(path);
 
 /** The one pool of that name that this stack exported, or that the host lost sight of. */
 export const ours = (observed: PoolObserved, owner: string): Importable[] =>
@@ -22,19 +24,42 @@ export function refusals(
   const { name } = inputs;
   if (desired === undefined) return inputs.onDelete === "destroy" ? refuseDestroy(observed, name) : [];
   if (!observed.zfs.programs) return [noPrograms(desired.host.name)];
-  if (observed.pool === undefined) {
+  const { pool } = observed;
+  if (pool === undefined) {
     const mine = ours(observed, owner);
-    return mine.length > 0
-      ? refuseImport(mine, name)
-      : [...refuseNamesake(observed, desired), ...refuseDisks(observed, desired, owner)];
+    if (mine.length > 0) return refuseImport(mine, name);
+    const none = { replace: [], attach: [], detach: [], remove: [], keep: [], impossible: [] };
+    const all = { ...none, add: topLevels(desired.vdevs) };
+    return [
+      ...refuseNamesake(observed, desired),
+      ...vdevRefusals(desired, all, undefined, observed),
+      ...refuseTaken(desired, all, observed, owner),
+    ];
   }
-  const resolve = resolver(observed);
-  const changes = vdevChanges(desired.vdevs, observed.pool.vdevs, resolve);
-  const vdevs = vdevRefusals(name, changes, observed.pool.vdevs, resolve);
+  const changes = vdevChanges(desired.vdevs, pool.vdevs, resolver(observed));
+  const vdevs = vdevRefusals(desired, changes, pool, observed);
   return [
-    ...refuseUnknown("pool", desired.properties, observed.pool.properties),
-    ...refuseUnknown("dataset", desired.filesystemProperties, observed.pool.root),
-    ...(vdevs.length > 0 || changes.add.length === 0 ? vdevs : refuseDisks(observed, desired, owner)),
+    ...refuseUnknown("pool", desired.properties, pool.properties),
+    ...refuseUnknown("dataset", desired.filesystemProperties, pool.root),
+    ...refuseFeatures(desired.properties, pool.properties),
+    ...(vdevs.length > 0 ? vdevs : refuseTaken(desired, changes, observed, owner)),
+  ];
+}
+
+function refuseTaken(
+  desired: PoolInputs,
+  changes: VdevChanges,
+  observed: PoolObserved,
+  owner: string,
+): string[] {
+  const known = { devices: observed.devices, resolve: resolver(observed) };
+  const { pool } = observed;
+  const expandable = /^\d+$/.test(pool?.properties.get("expandsize")?.value ?? "-");
+  const disks = refuseDisks(found(observed, newDisks(changes)), observed, desired, owner);
+  return [
+    ...refuseTwice(desired.vdevs, known),
+    ...disks,
+    ...refuseUnfit(changes, pool?.vdevs ?? [], desired.ashift, expandable, known),
   ];
 }
 
@@ -49,6 +74,15 @@ const refuseUnknown = (
     .map(
       (key) =>
         `${key} is no ${what} property that this host's ZFS knows. Check its spelling, or leave it out.`,
+    );
+
+const refuseFeatures = (desired: Record<string, string> = {}, have: Properties): string[] =>
+  Object.entries(desired)
+    .filter(([key, value]) => key.startsWith("feature@") && value === "disabled")
+    .filter(([key]) => hasFeature(have, key.slice("feature@".length)))
+    .map(
+      ([key]) =>
+        `${key} is ${have.get(key)?.value}, and a feature that is enabled can't be disabled. Leave it out, or make the pool anew.`,
     );
 
 function refuseDestroy(observed: PoolObserved, name: string): string[] {

@@ -2,17 +2,22 @@ import { diskPath } from "./disks.ts";
 import type { PoolInputs } from "./pool.ts";
 import { ownerProperty } from "./properties.ts";
 import type { Layout } from "./status.ts";
+import { describeVdev, isDraid, parity, topLevels } from "./vdevs.ts";
 
 /** What can be said about a pool's inputs without its host: [key, sentence]. */
 
 /** Fewest disks of a vdev: one more than it can lose. */
-const fewest: Record<Layout, number> = { stripe: 1, mirror: 2, raidz1: 2, raidz2: 3, raidz3: 4 };
+const fewest: Record<Layout, number> = {
+  ...{ stripe: 1, mirror: 2 },
+  ...{ raidz1: 2, raidz2: 3, raidz3: 4 },
+  ...{ draid1: 2, draid2: 3, draid3: 4 },
+};
 
 export function poolRules(inputs: PoolInputs): [key: string, sentence: string][] {
   return [...nameRules(inputs), ...vdevRules(inputs), ...diskRules(inputs), ...propertyRules(inputs)];
 }
 
-function nameRules({ name }: PoolInputs): [string, string][] {
+export function nameRules({ name }: Pick<PoolInputs, "name">): [string, string][] {
   const quoted = JSON.stringify(name);
   if (!/^[A-Za-z][A-Za-z0-9_.:-]*$/.test(name)) {
     return [
@@ -28,7 +33,9 @@ function nameRules({ name }: PoolInputs): [string, string][] {
 
 function vdevRules({ vdevs }: PoolInputs): [string, string][] {
   const found: [string, string][] = [];
-  for (const [n, { role, type, disks }] of vdevs.entries()) {
+  for (const [n, vdev] of vdevs.entries()) {
+    const { role, type, disks } = vdev;
+    found.push(...draidRules(vdev).map(([key, why]): [string, string] => [`vdevs[${n}].${key}`, why]));
     if (disks.length < fewest[type]) {
       found.push([`vdevs[${n}].disks`, `a ${type} has at least ${fewest[type]} disks; here ${disks.length}`]);
     }
@@ -39,18 +46,48 @@ function vdevRules({ vdevs }: PoolInputs): [string, string][] {
       found.push([`vdevs[${n}].type`, `a log vdev is a stripe or a mirror; ${type} is not possible`]);
     }
   }
-  const data = vdevs.filter(({ role }) => role === "data");
-  const shape = ({ type, disks }: (typeof data)[number]): string =>
-    type === "stripe" ? type : `${type} of ${disks.length}`;
-  const shapes = [...new Set(data.map(shape))];
-  if (data.length === 0) found.push(["vdevs", "a pool has at least one data vdev; here is none"]);
-  if (shapes.length > 1) {
-    found.push(["vdevs", `all data vdevs have the same type and width; here are ${shapes.join(", ")}`]);
-  }
+  if (!vdevs.some(({ role }) => role === "data"))
+    found.push(["vdevs", "a pool has at least one data vdev; here is none"]);
   return found;
 }
 
-function diskRules({ vdevs, wipe = [] }: PoolInputs): [string, string][] {
+/** VDEV_DRAID_MAX_CHILDREN and VDEV_DRAID_MAX_SPARES. */
+const draidMost = { disks: 255, spares: 100 };
+
+/**
+ * As zpool checks them: a redundancy group (data and parity) finds room on the disks beside the spares. It need not
+ * divide them: ZFS lays as many groups over several rows of disks as make them come out even.
+ */
+function draidRules({ type, disks, data, spares }: PoolInputs["vdevs"][number]): [string, string][] {
+  if (!isDraid(type)) {
+    const given = data !== undefined ? "data" : spares !== undefined ? "spares" : undefined;
+    return given === undefined ? [] : [[given, `${given} is for dRAID; this vdev is a ${type}`]];
+  }
+  const beside = disks.length - (spares ?? 0);
+  const most = beside - parity(type);
+  if (disks.length > draidMost.disks)
+    return [["disks", `a ${type} has at most ${draidMost.disks} disks; here ${disks.length}`]];
+  if ((spares ?? 0) > draidMost.spares)
+    return [["spares", `a ${type} has at most ${draidMost.spares} distributed spares; here ${spares}`]];
+  if (most < 1) {
+    return [
+      [
+        "spares",
+        `${disks.length} disks less ${spares ?? 0} spares leave ${beside}, too few for ${parity(type)} parity and 1 data`,
+      ],
+    ];
+  }
+  if (data === undefined || data <= most) return [];
+  return [
+    [
+      "data",
+      `a redundancy group of ${data} data and ${parity(type)} parity needs ${data + parity(type)} disks; ` +
+        `${disks.length} less ${spares ?? 0} spares leave ${beside}, so data is ${most} at most`,
+    ],
+  ];
+}
+
+function diskRules({ vdevs, wipe = [], offline = [] }: PoolInputs): [string, string][] {
   const all = vdevs.flatMap(({ disks }) => disks.map(diskPath));
   const twice = new Set(all.filter((disk, n) => all.indexOf(disk) !== n));
   return [
@@ -64,8 +101,31 @@ function diskRules({ vdevs, wipe = [] }: PoolInputs): [string, string][] {
         "wipe",
         `${disk} is no disk of this pool's vdevs, so it can't be wiped for it`,
       ]),
+    ...offlineRules(vdevs, offline),
   ];
 }
+
+/** No more disks offline than their vdev can be without. */
+function offlineRules(vdevs: PoolInputs["vdevs"], offline: readonly string[]): [string, string][] {
+  const paths = offline.map(diskPath);
+  const strange = offline.filter((disk) => !vdevs.some(({ disks }) => has(disks, disk)));
+  return [
+    ...strange.map((disk): [string, string] => ["offline", `${disk} is no disk of this pool's vdevs`]),
+    ...topLevels(vdevs).flatMap((vdev): [string, string][] => {
+      const off = vdev.disks.filter((disk) => paths.includes(diskPath(disk)));
+      const spare = vdev.type === "mirror" ? vdev.disks.length - 1 : parity(vdev.type);
+      if (off.length <= spare) return [];
+      return [
+        [
+          "offline",
+          `${describeVdev(vdev)} can be without ${spare} disks; offline are ${off.length}: ${off.join(", ")}`,
+        ],
+      ];
+    }),
+  ];
+}
+
+const has = (disks: readonly string[], disk: string): boolean => disks.map(diskPath).includes(diskPath(disk));
 
 function propertyRules({ properties = {}, filesystemProperties = {} }: PoolInputs): [string, string][] {
   const found: [string, string][] = [];
@@ -73,6 +133,10 @@ function propertyRules({ properties = {}, filesystemProperties = {} }: PoolInput
     found.push(["properties.comment", "comment is this project's mark on the pool; leave it out"]);
   if ("ashift" in properties)
     found.push(["properties.ashift", "ashift is a field of its own, beside properties"]);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.startsWith("feature@") && !["enabled", "disabled"].includes(value))
+      found.push([`properties.${key}`, `a feature is enabled or disabled; ${value} is neither`]);
+  }
   if (ownerProperty in filesystemProperties) {
     found.push([`filesystemProperties`, `${ownerProperty} is this project's mark on the pool; leave it out`]);
   }

@@ -56,7 +56,7 @@ describe("zpool status", () => {
     ["an unknown section", `${head}\tfancy\n\t  /dev/sda1  ONLINE  0 0 0\n`],
     [
       "an unknown kind of vdev",
-      `${head}\t  draid2:3d:12c:1s-0  ONLINE  0 0 0\n\t    /dev/sda1  ONLINE  0 0 0\n`,
+      `${head}\t  draid4:3d:12c:1s-0  ONLINE  0 0 0\n\t    /dev/sda1  ONLINE  0 0 0\n`,
     ],
     ["a disk without a path", `${head}\t  sda1  ONLINE  0 0 0\n`],
     ["a level left out", `${head}\t      /dev/sda1  ONLINE  0 0 0\n`],
