@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { AnyType, Context, Inputs } from "./context.ts";
 import { RefusedError } from "./errors.ts";
 import { type HostAddress, projectFolder, type Questions } from "./host.ts";
 import { expect } from "./resource.ts";
+import { runningPid } from "./resources/vm/running.ts";
 import { commandLine } from "./shell.ts";
 import type { Step } from "./step.ts";
 import { identifier, named } from "./wording.ts";
@@ -38,17 +38,8 @@ export const release = (type: string, identity: string): Step[] => [
 ];
 
 /** Is this host a virtual machine of the lab that does not run now? */
-export async function isMachineStopped(address: HostAddress): Promise<boolean> {
-  if (address.machine === undefined) return false;
-  try {
-    const pid = (await readFile(resolve(projectFolder, address.machine, "qemu.pid"), "utf8")).trim();
-    const running = await readFile(`/proc/${pid}/cmdline`, "utf8");
-    return !running.includes("qemu");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
-    throw error;
-  }
-}
+export const isMachineStopped = async ({ machine }: HostAddress): Promise<boolean> =>
+  machine !== undefined && (await runningPid(resolve(projectFolder, machine))) === undefined;
 
 /** The steps that put our mark on, where the object has no room for one. */
 export function mark(type: AnyType, inputs: Inputs, owner: string | undefined, context: Context): Step[] {

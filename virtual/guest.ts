@@ -19,6 +19,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import type { MachineSpec } from "../provider/resources/vm/machine.ts";
+import { runningPid } from "../provider/resources/vm/running.ts";
 import { parseSize } from "../provider/size.ts";
 import { cacheRoot } from "../scripts/environment.ts";
 
@@ -126,18 +127,6 @@ function kernelLine(): string {
   return commandLine;
 }
 
-/** The pid of this folder's guest, if it runs: the pid file's process must have our UUID on its command line. */
-function runningPid(): number | undefined {
-  try {
-    const pid = Number(text("qemu.pid"));
-    const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-    return line[line.indexOf("-uuid") + 1] === text("uuid") ? pid : undefined;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /** Ask QEMU's monitor (QMP) one thing; the answer of a human command is its text. */
 async function monitor(execute: string, args?: object): Promise<unknown> {
   const socket = createConnection(relative(process.cwd(), inFolder("qmp.sock")));
@@ -193,7 +182,7 @@ async function launch(args: readonly string[]): Promise<void> {
 async function start(): Promise<void> {
   const spec = JSON.parse(text("machine.json")) as MachineSpec;
   await once("uuid", (part) => writeFileSync(part, randomUUID()));
-  if (runningPid() === undefined) {
+  if ((await runningPid(folder)) === undefined) {
     await once("image", (part) => writeFileSync(part, currentImage()));
     await Promise.all([key("key"), key("host_key")]);
     await once("seed.tar", (part) => seed(part, spec));
@@ -216,6 +205,8 @@ async function start(): Promise<void> {
       const bytes = Number(parseSize(size));
       if (statSync(inFolder(file)).size < bytes) truncateSync(inFolder(file), bytes);
     }
+    // Until it has booted, and until its port is known, nobody is to take it for the one that ran before.
+    for (const before of ["booted", "ssh_config"]) rmSync(inFolder(before), { force: true });
     const accel = JSON.parse(readFileSync(join(cacheRoot(), "qemu/accel.json"), "utf8"));
     await launch(qemuArguments(spec, accel));
   }
@@ -250,7 +241,7 @@ async function ended(pid: number, seconds: number): Promise<boolean> {
 
 /** End QEMU at once, as pulling the plug does. */
 async function stop(): Promise<void> {
-  const pid = runningPid();
+  const pid = await runningPid(folder);
   if (pid !== undefined) {
     await monitor("quit").catch(() => process.kill(pid, "SIGTERM"));
     if (!(await ended(pid, 30))) process.kill(pid, "SIGKILL");
@@ -261,7 +252,7 @@ async function stop(): Promise<void> {
 
 /** Let the guest's system end itself; pull the plug where it does not. */
 async function shutdown(): Promise<void> {
-  const pid = runningPid();
+  const pid = await runningPid(folder);
   if (pid === undefined) return;
   const { name } = JSON.parse(text("machine.json")) as MachineSpec;
   await execa("ssh", ["-F", inFolder("ssh_config"), name, "systemctl poweroff"], { reject: false });

@@ -10,6 +10,8 @@ export type Superblock = {
   label: string;
   /** mkfs.xfs sets this first and clears it last; the kernel mounts no file system that has it set. */
   inProgress: boolean;
+  /** Bytes that the file system fills: sb_dblocks × sb_blocksize. */
+  bytes: bigint;
 };
 
 export const superblockBytes = 512;
@@ -41,7 +43,20 @@ export function parseSuperblock(text: string): Superblock | undefined {
     uuid: uuidText(sector.subarray(32, 48)),
     label: sector.toString("utf8", 108, 120).replace(/\0.*$/s, ""),
     inProgress: sector[126] !== 0,
+    bytes: sector.readBigUInt64BE(8) * BigInt(sector.readUInt32BE(4)),
   };
+}
+
+/**
+ * The bytes that a mounted file system fills, as the kernel has them: xfs_info(8). The superblock on its device is
+ * written some time after the file system has grown.
+ */
+export function parseXfsInfo(text: string): bigint {
+  const [, size, blocks] = /^data +=.* bsize=(\d+) +blocks=(\d+),/m.exec(text) ?? [];
+  if (size === undefined || blocks === undefined) {
+    throw new ParseError(`xfs_info shows no data blocks: ${JSON.stringify(text.slice(0, 400))}`);
+  }
+  return BigInt(size) * BigInt(blocks);
 }
 
 /**
@@ -70,3 +85,17 @@ function secondHalf(first: Buffer, identity: string): Buffer {
 
 const uuidText = (bytes: Buffer): string =>
   bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+
+/** What tells whose an XFS is: where it is, what it is, and the UUID that is declared to be there already. */
+type Found = { device: string; superblock: Superblock | undefined; taken: string | undefined };
+
+/** The file system that this project made for this device or took over, finished. */
+export function made({ superblock, device, taken }: Found): Superblock | undefined {
+  if (superblock === undefined || superblock.inProgress) return undefined;
+  const mine = taken === undefined ? isMarked(superblock.uuid, device) : superblock.uuid === taken;
+  return mine ? superblock : undefined;
+}
+
+/** mkfs.xfs was killed on its way: its superblock is there, still marked "in progress", with the UUID it was given. */
+export const halfMade = ({ superblock, device, taken }: Found, owner: string): boolean =>
+  taken === undefined && superblock?.inProgress === true && superblock.uuid === markedUuid(owner, device);

@@ -9,7 +9,8 @@ import { type KernelSession, observeSessions, sessionText } from "./sessions.ts"
 
 /**
  * The host's name as an iSCSI initiator: /etc/iscsi/initiatorname.iscsi. See iscsid(8).
- * What stood there before is kept beside, and put back when this is deleted.
+ * What stood there before is kept beside, and put back when this is deleted. A file that has the declared name
+ * already is taken as it is, and stays.
  */
 export const initiatorInputs = z.strictObject({
   host: hostAddress.meta({ change: "replace" }),
@@ -20,6 +21,8 @@ export const initiatorInputs = z.strictObject({
 export type InitiatorInputs = z.infer<typeof initiatorInputs>;
 
 type InitiatorObserved = {
+  /** The declared name; none where any is looked for. */
+  wanted: string;
   /** The file as it is; `name` is undefined where there is no file. */
   text: string | undefined;
   name: string | undefined;
@@ -30,7 +33,7 @@ type InitiatorObserved = {
 
 const file = "/etc/iscsi/initiatorname.iscsi";
 const kept = `${file}.before-storage-lab`;
-const mark = "# Written by storage-lab.";
+const mark = "# Written by storage-lab";
 
 /** Reads initiatorname.iscsi. */
 export function parseInitiatorName(text: string): string | undefined {
@@ -46,10 +49,11 @@ export function parseInitiatorName(text: string): string | undefined {
   return name;
 }
 
-async function observe(host: Questions): Promise<InitiatorObserved> {
+async function observe(host: Questions, { name: wanted }: InitiatorInputs): Promise<InitiatorObserved> {
   const [files, sessions] = await Promise.all([readFiles(host, [file, kept]), observeSessions(host)]);
   const text = files.get(file);
   return {
+    wanted,
     text,
     name: text === undefined ? undefined : parseInitiatorName(text),
     before: files.get(kept),
@@ -58,31 +62,43 @@ async function observe(host: Questions): Promise<InitiatorObserved> {
 }
 
 const isOurs = ({ text }: InitiatorObserved): boolean => text?.startsWith(mark) ?? false;
-/** iscsid reads the name when it starts; where it does not run, it will start when it is needed. */
-const restart: Step = {
-  say: "let iscsid take the name",
-  argv: ["systemctl", "try-restart", "iscsid.service"],
+
+/** Ours, or somebody's that has the declared name anyway. */
+const exists = (observed: InitiatorObserved): boolean =>
+  isOurs(observed) || (observed.name !== undefined && ["", observed.name].includes(observed.wanted));
+
+/**
+ * iscsid reads the name when it starts, and starts when it is needed: it is stopped before the file changes, so that
+ * none is left that knows the former name, wherever this is interrupted. 5 = there is no such service.
+ */
+const stop: Step = {
+  say: "stop iscsid, which comes back with the next login",
+  argv: ["systemctl", "stop", "iscsid.service"],
+  accept: [0, 5],
 };
 
-function plan(desired: InitiatorInputs | undefined, observed: InitiatorObserved): Step[] {
+function plan(
+  desired: InitiatorInputs | undefined,
+  observed: InitiatorObserved,
+  _inputs: InitiatorInputs,
+  owner: string,
+): Step[] {
   const { text, name, before } = observed;
   if (desired === undefined) {
     if (!isOurs(observed)) return [];
-    if (before === undefined) {
-      // Without a name iscsid can't start; it comes again with its socket when there is one.
-      const stop = { say: "stop iscsid, nameless", argv: ["systemctl", "stop", "iscsid.service"] };
-      return [{ say: "remove the initiator's name", argv: ["rm", "-f", file] }, stop];
-    }
-    return [{ say: "put the initiator's former name back", argv: ["mv", "-f", kept, file] }, restart];
+    const remove: Step =
+      before === undefined
+        ? { say: "remove the initiator's name", argv: ["rm", "-f", file] }
+        : { say: "put the initiator's former name back", argv: ["mv", "-f", kept, file] };
+    return [stop, remove];
   }
-  if (isOurs(observed) && name === desired.name) return [];
+  if (name === desired.name) return [];
   const keep =
     text === undefined || isOurs(observed)
       ? []
       : [{ say: "keep the former name", file: kept, text, mode: "600" }];
-  const written = `${mark}\nInitiatorName=${desired.name}\n`;
-  const write = { say: `name this initiator ${desired.name}`, file, text: written, mode: "600" };
-  return [...keep, write, ...(name === desired.name ? [] : [restart])];
+  const written = `${mark} for ${owner}.\nInitiatorName=${desired.name}\n`;
+  return [...keep, stop, { say: `name this initiator ${desired.name}`, file, text: written, mode: "600" }];
 }
 
 function refusals(
@@ -104,7 +120,9 @@ export const initiator: ResourceType<InitiatorInputs, InitiatorObserved> = {
   inputs: initiatorInputs,
   identity: () => "initiator",
   observe,
-  exists: isOurs,
+  exists,
+  // The name that is there by another hand is as declared: nothing is taken from anybody.
+  owner: ({ text }, asking) => /^# Written by storage-lab for (.+)\.$/m.exec(text ?? "")?.[1] ?? asking,
   current: ({ name }, inputs) => ({ ...inputs, name: name ?? inputs.name }),
   plan,
   refusals,
@@ -112,5 +130,7 @@ export const initiator: ResourceType<InitiatorInputs, InitiatorObserved> = {
     const problem = iqnProblem(name);
     return problem === undefined ? [] : [["name", problem]];
   },
+  named: (host, identity) => (identity === "initiator" ? { host, name: "" } : undefined),
+  found: ({ name }, inputs) => ({ ...inputs, name: name ?? "" }),
   outputs: ({ name }) => ({ name }),
 };

@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { CommandError, ParseError } from "../../errors.ts";
+import { CommandError } from "../../errors.ts";
 import { readFiles, withoutAbsent } from "../../files.ts";
-import { hostAddress, type Questions } from "../../host.ts";
+import { type HostAddress, hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
+import { formatSize, parseSize } from "../../size.ts";
 import type { Step } from "../../step.ts";
-import { iqnProblem } from "../lio/iqn.ts";
-import { normalPortal, parsePortal, portalProblem } from "../net/address.ts";
-import { type Chap, chapInputs, chapInputsOf, chapOf, chapRules } from "./chap.ts";
-import { lsblk, parseHolders } from "./holders.ts";
-import { type NodeRecord, nodeFolders, observeRecords } from "./record.ts";
-import { type KernelSession, observeSessions, sessionText } from "./sessions.ts";
+import { normalPortal } from "../net/address.ts";
+import { chapInputs, chapInputsOf, chapOf } from "./chap.ts";
+import { byPath, lsblk, lunOf, lunPath, parseDisks, parseLinks } from "./luns.ts";
+import { difference, ifaces, type NodeRecord, observeRecords, recordedChap, recordSteps } from "./record.ts";
+import { hints, refusals, rules } from "./session-rules.ts";
+import { type KernelSession, observeSessions } from "./sessions.ts";
+import { askVersions, parseVersions, type Versions } from "./versions.ts";
 
 /**
  * A login of this host to one portal of a target. See iscsiadm(8), iscsid.conf(5).
@@ -29,6 +31,17 @@ export const sessionInputs = z.strictObject({
     .min(1)
     .optional()
     .describe("The LUNs to wait for after the login. Default: LUN 0."),
+  sizes: z
+    .array(
+      z.string().refine((text) => parseSize(text) !== undefined, {
+        error: "a size is a number with a unit in zfs notation or IEC (200G, 200 GiB, 1.5T), in whole bytes",
+      }),
+    )
+    .optional()
+    .describe(
+      "The size of each of `luns`, in their order, as its volume declares it. A disk that shows another one is " +
+        "looked at again, so that it grows with its volume. Left out: left alone.",
+    ),
   startup: z
     .enum(["automatic", "manual"])
     .optional()
@@ -41,23 +54,22 @@ export const sessionInputs = z.strictObject({
 });
 export type SessionInputs = z.infer<typeof sessionInputs>;
 
-type SessionObserved = {
+export type SessionObserved = {
   /** Is iscsiadm installed? */
   installed: boolean;
+  versions: Versions;
   session: KernelSession | undefined;
   /** A session to the same portal of the same target by another transport. */
   foreign: KernelSession | undefined;
   record: NodeRecord | undefined;
-  /** Kernel names of the LUNs' disks, by path. */
-  disks: Map<string, string>;
+  /** The LUNs' disks by path: kernel name, and the size that they show. */
+  disks: Map<string, { name: string; bytes: bigint | undefined }>;
   /** What stands on those disks. */
   holders: string[];
   /** The service that logs in at boot, if it has to be enabled first. */
   loginService: string | undefined;
 };
 
-const ifaces = { tcp: "default", iser: "iser" } as const;
-const byPath = "/dev/disk/by-path";
 const program = "/usr/sbin/iscsiadm";
 const units = "/usr/lib/systemd/system";
 const loginServices = [
@@ -65,17 +77,11 @@ const loginServices = [
   { unit: "iscsi.service", link: "/etc/systemd/system/remote-fs.target.wants/iscsi.service" },
 ];
 
-/** The stable path that udev gives to a LUN behind a portal. */
-export function lunPath({ target, portal }: SessionInputs, lun: number): string {
-  const { address, port } = parsePortal(portal) ?? { address: portal, port: 0 };
-  return `${byPath}/ip-${address}:${port}-iscsi-${target}-lun-${lun}`;
-}
-
 const lunsOf = ({ luns }: SessionInputs): number[] => luns ?? [0];
 
 async function observe(host: Questions, inputs: SessionInputs): Promise<SessionObserved> {
   const pattern = lunPath(inputs, 0).slice(byPath.length + 1, -1);
-  const [sessions, records, paths, blocks, files] = await Promise.all([
+  const [sessions, records, paths, blocks, files, versions] = await Promise.all([
     observeSessions(host),
     observeRecords(host, inputs.target),
     host.ask([
@@ -87,6 +93,7 @@ async function observe(host: Questions, inputs: SessionInputs): Promise<SessionO
       host,
       loginServices.flatMap(({ unit, link }) => [`${units}/${unit}`, link]),
     ),
+    host.ask(askVersions),
   ]);
   const complaints = withoutAbsent(paths.stderr, /^find: .*: No such file or directory$/);
   if (complaints.length > 0) {
@@ -97,67 +104,27 @@ async function observe(host: Questions, inputs: SessionInputs): Promise<SessionO
     );
   }
   const found = parseLinks(paths.stdout);
-  const disks = new Map([...found].filter(([path]) => path !== program && !path.includes("-part")));
-  const holders = parseHolders(expect(host, blocks, "the block devices"));
+  const there = parseDisks(expect(host, blocks, "the block devices"));
+  const links = [...found].filter(([path]) => path !== program && !path.includes("-part"));
   const portal = normalPortal(inputs.portal);
   const here = sessions.filter((session) => session.target === inputs.target && session.portal === portal);
   const iface = ifaces[inputs.transport];
   return {
     installed: found.has(program),
+    versions: parseVersions(versions),
     session: here.find((session) => session.iface === iface),
     foreign: here.find((session) => session.iface !== iface),
     record: records.find((record) => record.portal === portal && record.iface === iface),
-    disks,
-    holders: [...disks.values()].flatMap((disk) => holders.get(disk) ?? []),
+    disks: new Map(links.map(([path, name]) => [path, { name, bytes: there.get(name)?.bytes }])),
+    holders: links.flatMap(([, name]) => there.get(name)?.holders ?? []),
     loginService: loginServices.some(({ link }) => files.has(link))
       ? undefined
       : loginServices.find(({ unit }) => files.has(`${units}/${unit}`))?.unit,
   };
 }
 
-/** Reads `find -printf '%p\t%l\n'`: kernel names by path. */
-export function parseLinks(stdout: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const line of stdout.split("\n")) {
-    if (line === "") continue;
-    const [path, link] = line.split("\t");
-    if (path === undefined || link === undefined)
-      throw new ParseError(`find: not of the form path, link: ${line}`);
-    found.set(path, link.replace(/^.*\//, ""));
-  }
-  return found;
-}
-
-const auth = "node.session.auth";
-
-/** What the record has to hold, secrets apart. */
-function wantedValues({ startup, settings = {}, chap }: SessionInputs): Map<string, string> {
-  return new Map([
-    ...(startup === undefined ? [] : [["node.startup", startup] as const]),
-    ...Object.entries(settings),
-    [`${auth}.authmethod`, chap === undefined ? "None" : "CHAP"],
-  ]);
-}
-
-/** The record's name for each of CHAP's values. */
-const chapNames: [key: keyof Chap, name: string][] = [
-  ["user", `${auth}.username`],
-  ["password", `${auth}.password`],
-  ["mutualUser", `${auth}.username_in`],
-  ["mutualPassword", `${auth}.password_in`],
-];
-
-const recordedChap = ({ values }: NodeRecord): Chap =>
-  Object.fromEntries(chapNames.map(([key, name]) => [key, values.get(name) ?? ""])) as Chap;
-
-/** How the record differs: not at all, in its startup alone, or in what a session takes over at its login. */
-function difference(desired: SessionInputs, record: NodeRecord | undefined): "none" | "startup" | "login" {
-  if (record === undefined) return "login";
-  const differs = [...wantedValues(desired)].filter(([name, value]) => record.values.get(name) !== value);
-  if (!isDeepStrictEqual(recordedChap(record), chapOf(desired.chap))) return "login";
-  if (differs.some(([name]) => name !== "node.startup")) return "login";
-  return differs.length > 0 ? "startup" : "none";
-}
+/** iscsid tries a portal that does not answer for two minutes; longer, it is iscsid that does not answer. */
+const answersWithin = ["timeout", "180"];
 
 function plan(desired: SessionInputs | undefined, observed: SessionObserved, inputs: SessionInputs): Step[] {
   const { session, record } = observed;
@@ -170,7 +137,8 @@ function plan(desired: SessionInputs | undefined, observed: SessionObserved, inp
       : [
           {
             say: `log out of ${place}`,
-            argv: ["iscsiadm", "-m", "session", "-r", `${session.id}`, "--logout"],
+            argv: [...answersWithin, "iscsiadm", "-m", "session", "-r", `${session.id}`, "--logout"],
+            effect: "sessions drop",
           },
         ];
   if (desired === undefined) {
@@ -202,7 +170,8 @@ function plan(desired: SessionInputs | undefined, observed: SessionObserved, inp
     steps.push({ say: "log in at boot", argv });
   }
   // 15 = a session exists: another login came first, and the next look shows it.
-  if (again) steps.push({ say: `log in to ${place}`, argv: [...on, "--login"], accept: [0, 15] });
+  if (again)
+    steps.push({ say: `log in to ${place}`, argv: [...answersWithin, ...on, "--login"], accept: [0, 15] });
   else if (session !== undefined && session.state !== "LOGGED_IN") {
     steps.push({
       say: `wait until ${place} is logged in again; it is ${session.state}`,
@@ -213,112 +182,64 @@ function plan(desired: SessionInputs | undefined, observed: SessionObserved, inp
   const missing = lunsOf(desired)
     .map((lun) => lunPath(desired, lun))
     .filter((path) => again || !observed.disks.has(path));
-  if (!again && session !== undefined && missing.length > 0) {
+  const resized = again ? [] : wrongSizes(desired, observed);
+  if (!again && session !== undefined && missing.length + resized.length > 0) {
     const argv = ["iscsiadm", "-m", "session", "-r", `${session.id}`, "--rescan"];
-    steps.push({ say: `look for LUNs of ${place}`, argv });
+    const what = missing.length > 0 ? "LUNs" : "the sizes of LUNs";
+    steps.push({ say: `look for ${what} of ${place}`, argv });
   }
   const waits = missing.map((path) => ({
     say: `wait for ${path}`,
     until: ["test", "-b", path],
     deadlineSeconds: 60,
   }));
-  return [...steps, ...waits];
+  return [
+    ...steps,
+    ...waits,
+    ...resized.map(({ lun, name, bytes, declared }) => waitForSize(place, lun, name, bytes, declared)),
+  ];
 }
 
-/** A record made anew from iscsid.conf holds nothing of before, credentials above all. */
-function recordSteps(
-  desired: SessionInputs,
-  record: NodeRecord | undefined,
-  on: string[],
-  place: string,
-): Step[] {
-  const values = [...wantedValues(desired)].flatMap(([name, value]) => ["-n", name, "-v", value]);
-  const chap = chapOf(desired.chap);
-  const secrets = chapNames
-    .filter(([key]) => chap[key] !== "")
-    .map(([key, name]) => `${name} = ${chap[key]}`);
-  const { address, port } = parsePortal(desired.portal) ?? { address: desired.portal, port: 0 };
-  const steps: Step[] = [];
-  if (record !== undefined) steps.push({ say: `forget ${place}`, argv: [...on, "-o", "delete"] });
-  steps.push(
-    { say: `note ${place}`, argv: [...on, "-o", "new"] },
-    { say: `set how to log in to ${place}`, argv: [...on, "-o", "update", ...values] },
-  );
-  if (secrets.length > 0) {
-    // iscsiadm takes values from its arguments only, which every user of the host can see.
-    const files = nodeFolders.map((folder) => `${folder}/${desired.target}/${address},${port}`);
-    const argv = ["sh", "-c", append, "sh", ifaces[desired.transport], ...files];
-    steps.push({ say: `set the CHAP secrets of ${place}`, argv, stdin: secrets.join("\n"), secret: true });
-  }
-  return steps;
+/** The disks that show another size than the declared one. */
+function wrongSizes(desired: SessionInputs, { disks }: SessionObserved) {
+  return lunsOf(desired).flatMap((lun, n) => {
+    const declared = parseSize(desired.sizes?.[n] ?? "");
+    const { name, bytes } = disks.get(lunPath(desired, lun)) ?? {};
+    if (declared === undefined || name === undefined || bytes === undefined || bytes === declared) return [];
+    return [{ lun, name, bytes, declared }];
+  });
 }
 
-/** Appends stdin to the one record there is, in either of its layouts: PORTAL, or PORTAL,TPGT/IFACE. */
-const append = `iface=$1; shift; for f do
-  for record in "$f" "$f",*/"$iface"; do [ -f "$record" ] && { cat >>"$record"; exit; }; done
-done; echo "no node record" >&2; exit 1`;
+const waitForSize = (place: string, lun: number, name: string, bytes: bigint, declared: bigint): Step => ({
+  say: `wait until LUN ${lun} of ${place} (${name}) shows ${formatSize(declared)}; it shows ${formatSize(bytes)}`,
+  // In sysfs a sector has 512 bytes, whatever the disk's is.
+  until: ["grep", "-qx", `${declared / 512n}`, `/sys/class/block/${name}/size`],
+  deadlineSeconds: 60,
+});
 
-function refusals(
-  desired: SessionInputs | undefined,
-  observed: SessionObserved,
-  { host, target, portal, transport }: SessionInputs,
-): string[] {
-  const sentences: string[] = [];
-  const { session, foreign, holders, record } = observed;
-  if (!observed.installed) {
-    sentences.push(
-      `${host.name} has no iscsiadm: apt-get install open-iscsi, or dnf install iscsi-initiator-utils`,
-    );
-  }
-  if (desired !== undefined && foreign !== undefined) {
-    const by =
-      Object.entries(ifaces).find(([, iface]) => iface === foreign.iface)?.[0] ?? `iface ${foreign.iface}`;
-    sentences.push(
-      `${host.name} is logged in to ${sessionText(foreign)} by ${by}, not ${transport}: give each transport its own ` +
-        `portal, or log out: iscsiadm -m session -r ${foreign.id} --logout`,
-    );
-  }
-  if (session === undefined || holders.length === 0) return sentences;
-  const held = `the disks of ${target} at ${portal} on ${host.name} are in use: ${holders.join(", ")}`;
-  if (desired === undefined) {
-    sentences.push(`${held}. Unmount or stop that first, then log out`);
-  } else if (difference(desired, record) === "login") {
-    sentences.push(`${held}. Other settings need a new login: unmount or stop that first`);
-  }
-  return sentences;
-}
-
-function rules({ target, portal, luns = [], settings = {}, chap }: SessionInputs): [string, string][] {
-  const found: [string, string][] = [];
-  const add = (key: string, problem: string | undefined): void => {
-    if (problem !== undefined) found.push([key, problem]);
-  };
-  add("target", iqnProblem(target));
-  add("portal", portalProblem(portal));
-  if (/^(0\.0\.0\.0|\[::\]):/.test(normalPortal(portal))) {
-    add("portal", `${portal} is no place to log in to: write one of the target's addresses`);
-  }
-  if (new Set(luns).size !== luns.length) add("luns", `a LUN is declared twice: ${luns.join(", ")}`);
-  for (const name of Object.keys(settings)) {
-    if (name === "node.startup") add("settings", "node.startup: use startup");
-    else if (name.startsWith(auth)) add("settings", `${name}: use chap, which keeps secrets out of sight`);
-    else if (!/^(node|iface)\.[A-Za-z0-9_.[\]]+$/.test(name)) {
-      add("settings", `${name} is no value of a node record, such as node.session.queue_depth`);
-    }
-  }
-  return [...found, ...chapRules(chap)];
-}
-
-/** The record's values in place of the declared ones, where they differ. */
-function current({ record }: SessionObserved, inputs: SessionInputs): SessionInputs {
-  if (record === undefined) return inputs;
+/** What holds on the host in place of what is declared, where they differ. */
+function current(observed: SessionObserved, inputs: SessionInputs): SessionInputs {
+  const { record, disks } = observed;
   const { chap: declared, ...plain } = inputs;
-  const startup = record.values.get("node.startup");
-  const there = recordedChap(record);
-  const chap = isDeepStrictEqual(there, chapOf(declared)) ? declared : chapInputsOf(there);
-  return {
+  const luns = inputs.luns?.filter((lun) => disks.has(lunPath(inputs, lun)));
+  const wrong = wrongSizes(inputs, observed);
+  const there = {
     ...plain,
-    ...(inputs.startup !== undefined && (startup === "automatic" || startup === "manual") ? { startup } : {}),
+    ...(luns !== undefined && observed.session !== undefined && { luns }),
+    ...(inputs.sizes !== undefined && {
+      sizes: inputs.sizes.map((size, n) => {
+        const shown = wrong.find(({ lun }) => lun === lunsOf(inputs)[n]);
+        return shown === undefined ? size : formatSize(shown.bytes);
+      }),
+    }),
+  };
+  if (record === undefined) return { ...there, ...(declared && { chap: declared }) };
+  const startup = startupOf(record);
+  const recorded = recordedChap(record);
+  const chap = isDeepStrictEqual(recorded, chapOf(declared)) ? declared : chapInputsOf(recorded);
+  return {
+    ...there,
+    ...(inputs.startup !== undefined && startup !== undefined && { startup }),
     ...(inputs.settings === undefined
       ? {}
       : {
@@ -330,16 +251,55 @@ function current({ record }: SessionObserved, inputs: SessionInputs): SessionInp
   };
 }
 
+function startupOf({ values }: NodeRecord): SessionInputs["startup"] {
+  const startup = values.get("node.startup");
+  return startup === "automatic" || startup === "manual" ? startup : undefined;
+}
+
+const identity = ({ target, portal, transport }: SessionInputs): string =>
+  `${target}/${normalPortal(portal)}/${transport}`;
+
+function named(host: HostAddress, name: string): SessionInputs | undefined {
+  const [, target = "", portal = "", transport = ""] = /^([^/]+)\/([^/]+)\/([^/]+)$/.exec(name) ?? [];
+  if (transport !== "tcp" && transport !== "iser") return undefined;
+  const inputs = { host, target, portal, transport } as const;
+  return rules(inputs).length === 0 && identity(inputs) === name ? inputs : undefined;
+}
+
+/** The record's other values are iscsid.conf's or somebody's: they can't be told apart, and stay. */
+function found({ record, disks }: SessionObserved, inputs: SessionInputs): SessionInputs {
+  const there = [...disks]
+    .flatMap(([path, { bytes }]) => {
+      const lun = lunOf(path);
+      return lun === undefined || lun > 255 || bytes === undefined ? [] : [{ lun, bytes }];
+    })
+    .sort((a, b) => a.lun - b.lun);
+  const startup = record && startupOf(record);
+  const chap = record && chapInputsOf(recordedChap(record));
+  return {
+    ...inputs,
+    ...(there.length > 0 && {
+      luns: there.map(({ lun }) => lun),
+      sizes: there.map(({ bytes }) => formatSize(bytes)),
+    }),
+    ...(startup && { startup }),
+    ...(chap && { chap }),
+  };
+}
+
 export const session: ResourceType<SessionInputs, SessionObserved> = {
   type: "iscsi:Session",
   inputs: sessionInputs,
-  identity: ({ target, portal, transport }) => `${target}/${normalPortal(portal)}/${transport}`,
+  identity,
   observe,
   exists: ({ session, record }) => session !== undefined || record !== undefined,
   current,
   plan,
   refusals,
+  hints,
   rules,
+  named,
+  found,
   outputs: (inputs) => ({
     device: lunPath(inputs, lunsOf(inputs)[0] ?? 0),
     devices: Object.fromEntries(lunsOf(inputs).map((lun) => [lun, lunPath(inputs, lun)])),

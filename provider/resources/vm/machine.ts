@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { ParseError } from "../../errors.ts";
-import { hostAddress, type Questions } from "../../host.ts";
+import { type Answer, type HostAddress, hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
 import { parseSize } from "../../size.ts";
 import type { Step } from "../../step.ts";
+import { askRunning, isAbsent, isGuest } from "./running.ts";
 
 /**
  * vm:Machine: a guest of the virtual lab, run by QEMU (qemu-system-x86_64(1)) from the image that
@@ -23,7 +24,11 @@ export const machineInputs = z.strictObject({
     .regex(/^[a-z][a-z0-9-]*$/, "a machine's name is lower-case letters, digits and dashes")
     .meta({ change: "replace" })
     .describe("The guest's host name, and its name in ssh_config."),
-  folder: z.string().meta({ change: "replace" }).describe("The machine's folder, relative to the project."),
+  folder: z
+    .string()
+    .regex(/^[^-\s]\S*$/, "a folder's path begins with no dash and holds no blank")
+    .meta({ change: "replace", unseen: true })
+    .describe("The machine's folder, relative to the project."),
   memory: size.describe("Memory, IEC units. The machine restarts when it changes."),
   disks: z
     .array(
@@ -47,18 +52,32 @@ export const machineInputs = z.strictObject({
 export type MachineInputs = z.infer<typeof machineInputs>;
 
 /** What stands in machine.json: the inputs that QEMU's command line is made of, and whose it is. */
-export type MachineSpec = Pick<MachineInputs, "name" | "memory" | "disks" | "link"> & { owner: string };
-type MachineObserved = { spec: MachineSpec | undefined; running: boolean };
+const machineSpec = machineInputs
+  .pick({ name: true, memory: true, disks: true, link: true })
+  .extend({ owner: z.string().optional() });
+export type MachineSpec = z.infer<typeof machineSpec>;
+type MachineObserved = {
+  spec: MachineSpec | undefined;
+  running: boolean;
+  /** It was waited for until it had booted, since it was started: guest.ts takes the note of it away at a start. */
+  booted: boolean;
+};
 
-const spec = (i: MachineInputs, owner: string): MachineSpec => ({
-  name: i.name,
-  memory: i.memory,
-  disks: i.disks,
-  link: i.link,
+const spec = ({ name, memory, disks, link }: MachineInputs, owner: string): MachineSpec => ({
+  name,
+  memory,
+  disks,
+  link,
   owner,
 });
 const bytes = (text: string): bigint => parseSize(text) ?? 0n;
 const specText = (s: MachineSpec): string => `${JSON.stringify(s, undefined, 2)}\n`;
+/** What the guest is made of, sizes as bytes and whose it is left out: the same guest, the same text. */
+const meaning = ({ name, memory, disks, link }: MachineSpec): string =>
+  JSON.stringify([
+    ...[name, `${bytes(memory)}`, link.socket, link.listen, link.mac],
+    ...disks.map(({ serial, size }) => [serial, `${bytes(size)}`]),
+  ]);
 const login = (i: MachineInputs): string[] => [
   "ssh",
   "-F",
@@ -71,25 +90,35 @@ const login = (i: MachineInputs): string[] => [
 /** Slow machines under software emulation boot in under a minute; a crowded one needs several. */
 const bootDeadlineSeconds = 600;
 
-async function observe(host: Questions, inputs: MachineInputs): Promise<MachineObserved> {
-  const running =
-    'p=$(cat "$1/qemu.pid") && u=$(cat "$1/uuid") && tr "\\0" " " <"/proc/$p/cmdline" | grep -qF -- "-uuid $u"';
-  const [file, process] = await Promise.all([
-    host.ask(["cat", `${inputs.folder}/machine.json`]),
-    host.ask(["sh", "-c", running, "sh", inputs.folder]),
+async function observe(host: Questions, { folder }: MachineInputs): Promise<MachineObserved> {
+  const [file, process, booted] = await Promise.all([
+    host.ask(["cat", `${folder}/machine.json`]),
+    host.ask(askRunning(folder)),
+    host.ask(["test", "-e", `${folder}/booted`]),
   ]);
-  if (file.status !== 0 && file.stderr.includes("No such file or directory")) {
-    return { spec: undefined, running: process.status === 0 };
-  }
-  const text = expect(host, file, `the machine in ${inputs.folder}`);
+  return {
+    spec: readSpec(host, file, folder),
+    running: isRunning(host, process, folder),
+    booted: booted.status === 0,
+  };
+}
+
+function readSpec(host: Questions, answer: Answer, folder: string): MachineSpec | undefined {
+  if (answer.status !== 0 && isAbsent(answer.stderr)) return undefined;
+  const text = expect(host, answer, `the machine in ${folder}`);
   try {
-    return {
-      spec: JSON.parse(text) as MachineSpec,
-      running: process.status === 0,
-    };
+    return machineSpec.parse(JSON.parse(text));
   } catch (cause) {
-    throw new ParseError(`${inputs.folder}/machine.json is not JSON: ${text.slice(0, 80)}`, { cause });
+    throw new ParseError(`${folder}/machine.json is not of the known form: ${text.slice(0, 80)}`, { cause });
   }
+}
+
+function isRunning(host: Questions, answer: Answer, folder: string): boolean {
+  if (answer.status !== 0 && isAbsent(answer.stderr)) return false;
+  const [uuid = "", ...commandLine] = expect(host, answer, `whether the machine in ${folder} runs`).split(
+    "\n",
+  );
+  return isGuest(uuid, commandLine);
 }
 
 function plan(
@@ -103,38 +132,87 @@ function plan(
   if (desired === undefined) {
     if (observed.spec === undefined && !observed.running) return [];
     return [
-      { say: `stop the virtual machine ${name}`, argv: guest("stop") },
-      { say: `remove the virtual machine ${name} and its disks`, argv: ["rm", "-rf", "--", folder] },
+      {
+        say: `stop the virtual machine ${name}`,
+        argv: guest("stop"),
+        ...(observed.running && { effect: "outage" }),
+      },
+      {
+        say: `remove the virtual machine ${name} and its disks`,
+        argv: ["rm", "-rf", "--", folder],
+        effect: "data loss",
+      },
     ];
   }
-  const wanted = specText(spec(desired, owner));
-  const same = observed.spec !== undefined && specText(observed.spec) === wanted;
-  if (same && observed.running) return [];
+  const wanted = spec(desired, owner);
+  const same = observed.spec !== undefined && meaning(observed.spec) === meaning(wanted);
+  if (same && observed.running && observed.booted) return [];
   return [
-    ...(observed.running ? [{ say: `shut the virtual machine ${name} down`, argv: guest("shutdown") }] : []),
+    ...(observed.running && !same
+      ? [
+          {
+            say: `shut the virtual machine ${name} down`,
+            argv: guest("shutdown"),
+            effect: "outage",
+          } as const,
+        ]
+      : []),
     ...(same
       ? []
-      : [{ say: `describe the virtual machine ${name}`, file: `${folder}/machine.json`, text: wanted }]),
+      : [
+          {
+            say: `describe the virtual machine ${name}`,
+            file: `${folder}/machine.json`,
+            text: specText(wanted),
+          },
+        ]),
     { say: `start the virtual machine ${name}`, argv: guest("start") },
     {
       say: `wait for the virtual machine ${name} to boot`,
       until: [...login(desired), "systemctl is-system-running --wait | grep -qE 'running|degraded'"],
       deadlineSeconds: bootDeadlineSeconds,
     },
+    { say: `note that ${name} has booted`, file: `${folder}/booted`, text: "" },
   ];
+}
+
+/** As it is described, in the declared spelling of a size where the bytes are the same. */
+function current({ spec }: MachineObserved, inputs: MachineInputs): MachineInputs {
+  if (spec === undefined) return inputs;
+  const spelled = (size: string, declared = ""): string =>
+    bytes(size) === bytes(declared) ? declared : size;
+  const declared = (serial: string): string | undefined =>
+    inputs.disks.find((disk) => disk.serial === serial)?.size;
+  return {
+    ...inputs,
+    name: spec.name,
+    memory: spelled(spec.memory, inputs.memory),
+    disks: spec.disks.map(({ serial, size }) => ({ serial, size: spelled(size, declared(serial)) })),
+    link: spec.link,
+  };
+}
+
+/** The folder says all: nothing else is needed to look at it. */
+function named(host: HostAddress, folder: string): MachineInputs | undefined {
+  const inputs = {
+    host,
+    folder,
+    name: "",
+    memory: "",
+    disks: [],
+    link: { socket: "", listen: false, mac: "" },
+  };
+  return machineInputs.shape.folder.safeParse(folder).success ? inputs : undefined;
 }
 
 export const machine: ResourceType<MachineInputs, MachineObserved> = {
   type: "vm:Machine",
   inputs: machineInputs,
-  identity: (inputs) => inputs.name,
+  identity: (inputs) => inputs.folder,
   observe,
   exists: (observed) => observed.spec !== undefined,
   owner: (observed) => observed.spec?.owner,
-  current: (observed, inputs) =>
-    observed.spec === undefined
-      ? inputs
-      : { ...inputs, memory: observed.spec.memory, disks: observed.spec.disks, link: observed.spec.link },
+  current,
   plan,
   refusals: (desired, observed) =>
     (observed.spec?.disks ?? []).flatMap((disk) => {
@@ -144,6 +222,8 @@ export const machine: ResourceType<MachineInputs, MachineObserved> = {
         `disk ${disk.serial} is ${disk.size} and can't shrink to ${wanted.size}: give it a new serial, or keep its size.`,
       ];
     }),
+  named,
+  found: current,
   outputs: (inputs) => ({
     address: {
       name: inputs.name,

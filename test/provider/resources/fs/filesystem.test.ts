@@ -4,9 +4,9 @@ import { CommandError, ParseError } from "../../../../provider/errors.ts";
 import {
   type FilesystemInputs,
   filesystemInputs,
-  parseMounts,
   filesystem as type,
 } from "../../../../provider/resources/fs/filesystem.ts";
+import { parseMounts } from "../../../../provider/resources/fs/mounts.ts";
 import { markedUuid } from "../../../../provider/resources/fs/superblock.ts";
 import { type Step, stepLine } from "../../../../provider/step.ts";
 import { fakeHost, recorded, type Told } from "../../../recorded.ts";
@@ -51,6 +51,7 @@ const missing: Record<string, Told> = {
 const mounted: Record<string, Told> = {
   ...made,
   [mountinfo]: recorded("mountinfo--xfs-with-bind--linux-6.12"),
+  "xfs_info /mnt/c": recorded("xfs_info--grown--xfsprogs-6.13").replace("blocks=245760", "blocks=163840"),
 };
 
 const observe = (told: Record<string, Told>) => type.observe(fakeHost(told, "initiator"), inputs);
@@ -116,6 +117,7 @@ describe("observing a file system", () => {
       [mountinfo]: other,
       [od("/dev/sdb")]: recorded("od--xfs--xfsprogs-6.13"),
       [od("/dev/sdc")]: zeros,
+      "xfs_info /test": recorded("xfs_info--grown--xfsprogs-6.13"),
     };
     assert.deepEqual((await observe(told)).mounts, [{ target: "/test", uuid }]);
     assert.deepEqual((await observe({ ...told, ...missing, [mountinfo]: other })).mounts, [
@@ -249,16 +251,192 @@ describe("what a file system refuses", () => {
       "$1 ff",
     );
     const told = { ...made, [od(device)]: foreign };
-    assert.equal(type.exists(await observe(told)), false);
+    assert.equal(type.exists(await observe(told)), true);
+    assert.equal(type.owner?.(await observe(told), owner), undefined);
     assert.match(
       (await refusals(told))[0] ?? "",
-      /an XFS that this stack did not make for it \(UUID ff[0-9a-f]{6}-.*, label lun0\)/,
+      /an XFS that this stack did not make for it \(UUID ff[0-9a-f]{6}-.*, label lun0; to keep it, import it and declare uuid: ff/,
     );
   });
   test("nothing of a delete", async () => {
     assert.deepEqual(type.refusals?.(undefined, await observe(missing), inputs, owner), []);
     assert.equal(type.refusesReplace?.(inputs), undefined);
   });
+});
+
+describe("growing", () => {
+  const info = recorded("xfs_info--grown--xfsprogs-6.13");
+  const device960 = JSON.parse(recorded("lsblk--zvol-xfs--util-linux-2.41"));
+  device960.blockdevices[0].size = 960 * 2 ** 20;
+  const larger: Record<string, Told> = { ...made, [lsblk]: JSON.stringify(device960) };
+  const sized = (size: string): FilesystemInputs => ({ ...inputs, size });
+  const steps = async (size: string, told: Record<string, Told>): Promise<Step[]> =>
+    type.plan(sized(size), await type.observe(fakeHost(told), sized(size)), sized(size), owner);
+  const said = async (size: string, told: Record<string, Told>): Promise<string[]> =>
+    type.refusals?.(sized(size), await type.observe(fakeHost(told), sized(size)), sized(size), owner) ?? [];
+
+  test("a zvol grown: the XFS on it grows, mounted where nobody else sees it", async () => {
+    const [grow, ...others] = await steps("960 MiB", larger);
+    assert.deepEqual(others, []);
+    assert.equal(grow?.say, `grow the XFS on ${device} from 640 MiB to 960 MiB, mounted for that alone`);
+    assert.equal(grow?.effect, "cannot be undone");
+    assert.ok(grow && "argv" in grow);
+    assert.deepEqual(grow.argv.slice(0, 4), ["unshare", "--mount", "sh", "-c"]);
+    assert.deepEqual(grow.argv.slice(5), ["sh", device]);
+    const words = [
+      "blockdev --flushbufs",
+      "mount -t xfs",
+      "xfs_growfs -d /mnt",
+      "umount /mnt",
+      "blockdev --flushbufs",
+    ];
+    assert.deepEqual(
+      grow.argv[4]?.split("\n").map((line) => words.find((word) => line.startsWith(word))),
+      [undefined, ...words],
+    );
+  });
+
+  test("where it is mounted it grows there, and its size is the kernel's, not the one on the device", async () => {
+    const told = { ...larger, [mountinfo]: mounted[mountinfo] as string, "xfs_info /mnt/c": info };
+    assert.deepEqual(await steps("960 MiB", told), [], "the superblock on the device still says 640 MiB");
+    const before = info.replace("blocks=245760", "blocks=163840");
+    assert.deepEqual((await steps("960 MiB", { ...told, "xfs_info /mnt/c": before })).map(stepLine), [
+      "xfs_growfs -d /mnt/c",
+    ]);
+    const host = fakeHost(made);
+    await type.observe(host, sized("960 MiB"));
+    assert.doesNotMatch(host.asked.join("\n"), /xfs_info/, "where it is not mounted nobody asks");
+  });
+
+  test("the device is waited for where it does not show the size yet, with both values", async () => {
+    const [wait, grow] = await steps("960 MiB", made);
+    assert.deepEqual(wait, {
+      say: `wait until ${device} shows 960 MiB; it shows 640 MiB`,
+      until: ["grep", "-qx", "1966080", "/sys/class/block/zd0/size"],
+      deadlineSeconds: 60,
+    });
+    assert.match(grow?.say ?? "", /^grow the XFS/);
+    const [first, mkfs] = await steps("960 MiB", blank);
+    assert.deepEqual([first, mkfs && "argv" in mkfs && mkfs.argv[0]], [wait, "mkfs.xfs"]);
+  });
+
+  test("left out is left alone; another spelling, or less than 16 MiB more, is nothing to do", async () => {
+    assert.deepEqual(await plan(inputs, larger), []);
+    const observed = await type.observe(fakeHost(made), sized("655360 KiB"));
+    for (const size of ["640 MiB", "655360 KiB", "671088640", "655 MiB"]) {
+      if (size !== "655 MiB") assert.deepEqual(await steps(size, made), []);
+      assert.deepEqual(type.current(observed, sized(size)), sized(size));
+    }
+    assert.equal(type.current(observed, sized("656 MiB")).size, "640 MiB");
+    assert.equal(type.current(observed, sized("512 MiB")).size, "640 MiB");
+  });
+
+  test("XFS never shrinks: refused with both values and the way out", async () => {
+    assert.deepEqual(await said("512 MiB", made), [
+      `the XFS on ${device} has 671088640 bytes (640 MiB) and can't shrink to 536870912 bytes (512 MiB): an XFS never shrinks. ` +
+        "Declare at least 640 MiB, or copy its files to a smaller volume.",
+    ]);
+    assert.match(
+      (await said("640 MiB", larger))[0] ?? "",
+      /1006632960 bytes \(960 MiB\), more than the 671088640 .*Declare size: 960 MiB/,
+    );
+    assert.match(
+      (await said("640 MiB", { ...larger, ...blank, [lsblk]: larger[lsblk] as string }))[0] ?? "",
+      /more than the/,
+    );
+    assert.deepEqual(await said("960 MiB", made), [], "its volume may be about to grow");
+  });
+
+  test("a wrong size is an input's error", () => {
+    for (const size of ["1 GB", "-1", "0.3 B"])
+      assert.equal(filesystemInputs.safeParse(sized(size)).success, false);
+  });
+});
+
+describe("importing", () => {
+  const foreignUuid = "ff22ce42-fa81-8ccb-a1d1-94c9255503c8";
+  const foreign: Record<string, Told> = {
+    ...made,
+    [od(device)]: recorded("od--xfs--xfsprogs-6.13").replace(
+      /^((?: \S\S){16}\n(?: \S\S){16}\n) \S\S/,
+      "$1 ff",
+    ),
+  };
+  const look = async (told: Record<string, Told>, desired: FilesystemInputs) => {
+    const observed = await type.observe(fakeHost(told), desired);
+    return {
+      observed,
+      steps: type.plan(desired, observed, desired, owner),
+      refused: type.refusals?.(desired, observed, desired, owner) ?? [],
+    };
+  };
+
+  test("a device's path names a file system, and nothing else does", () => {
+    assert.deepEqual(type.named?.(inputs.host, device), { host: inputs.host, device, type: "xfs" });
+    for (const wrong of ["", "tank/lun0", "/etc/passwd", "/dev/a b", "/dev/"])
+      assert.equal(type.named?.(inputs.host, wrong), undefined, wrong);
+  });
+
+  test("what is found leaves nothing to do: of ours without a UUID, of others with it", async () => {
+    for (const [told, uuid] of [
+      [made, undefined],
+      [foreign, foreignUuid],
+    ] as const) {
+      const least = type.named?.(inputs.host, device);
+      assert.ok(least);
+      const { observed } = await look(told, least);
+      assert.equal(type.exists(observed), true);
+      const found = type.found?.(observed, least);
+      assert.deepEqual(found, { ...inputs, size: "640 MiB", ...(uuid && { uuid }) });
+      const again = await look(told, found);
+      assert.deepEqual([again.steps, again.refused], [[], []]);
+      assert.deepEqual(type.current(again.observed, found), found);
+    }
+    assert.equal(type.exists((await look(blank, inputs)).observed), false);
+    assert.equal(type.exists((await look(half, inputs)).observed), false);
+  });
+
+  test("an XFS of a declared UUID is never made: another one, or none, is refused with both values", async () => {
+    const desired = { ...inputs, uuid: foreignUuid };
+    for (const told of [made, blank, half]) {
+      const { refused } = await look(told, desired);
+      assert.match(refused[0] ?? "", new RegExp(`declared is one of UUID ${foreignUuid}.*nothing is made`));
+    }
+    assert.match((await look(made, desired)).refused[0] ?? "", new RegExp(`an XFS of UUID ${uuid}`));
+    assert.deepEqual((await look(foreign, { ...desired, uuid: foreignUuid.toUpperCase() })).refused, []);
+    assert.equal(type.current((await look(made, desired)).observed, desired).uuid, uuid);
+  });
+
+  test("removed from the stack, an imported one is unmounted too", async () => {
+    const told = {
+      ...foreign,
+      [mountinfo]: mounted[mountinfo] as string,
+      "xfs_info /mnt/c": mounted["xfs_info /mnt/c"] as string,
+    };
+    const desired = { ...inputs, uuid: foreignUuid };
+    const observed = await type.observe(fakeHost(told), desired);
+    const steps = type.plan(undefined, observed, desired, owner);
+    assert.deepEqual(
+      steps.map(({ say, effect }) => [say, effect]),
+      [
+        ["unmount /mnt/c", "outage"],
+        ["unmount /mnt/a b", "outage"],
+      ],
+    );
+  });
+});
+
+test("shutdown: network or iscsid stops before unmount: nothing is ever mounted for longer than a step", async () => {
+  const larger = { ...inputs, size: "1 GiB" };
+  const observed = await observe(made);
+  for (const step of [
+    ...type.plan(larger, observed, larger, owner),
+    ...type.plan(undefined, observed, inputs, owner),
+  ]) {
+    assert.ok(!("file" in step), "no unit, no fstab");
+    if ("argv" in step && step.argv.join(" ").includes("mount -t"))
+      assert.deepEqual(step.argv.slice(0, 2), ["unshare", "--mount"]);
+  }
 });
 
 describe("inputs and mounts", () => {

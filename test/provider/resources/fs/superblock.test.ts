@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ParseError } from "../../../../provider/errors.ts";
-import { isMarked, markedUuid, parseSuperblock } from "../../../../provider/resources/fs/superblock.ts";
+import {
+  isMarked,
+  markedUuid,
+  parseSuperblock,
+  parseXfsInfo,
+} from "../../../../provider/resources/fs/superblock.ts";
 import { recorded } from "../../../recorded.ts";
 
 const device = "/dev/zvol/tank/lun0";
@@ -13,6 +18,7 @@ describe("XFS's superblock", () => {
       uuid: markedUuid(owner, device),
       label: "lun0",
       inProgress: false,
+      bytes: 671088640n,
     });
   });
   test("left by a killed mkfs.xfs", () => {
@@ -24,6 +30,23 @@ describe("XFS's superblock", () => {
     assert.throws(() => parseSuperblock(" 00".repeat(256)), ParseError);
     assert.throws(() => parseSuperblock(`${" 00".repeat(511)} xx`), ParseError);
     assert.throws(() => parseSuperblock(""), ParseError);
+  });
+});
+
+describe("a mounted XFS's size", () => {
+  test("as the kernel has it", () => {
+    assert.equal(parseXfsInfo(recorded("xfs_info--grown--xfsprogs-6.13")), 245760n * 4096n);
+  });
+  test("other words are an error that quotes them", () => {
+    for (const text of [
+      "",
+      "xfs_info: /mnt is not a mounted XFS filesystem\n",
+      "log =internal bsize=1 blocks=1,",
+    ])
+      assert.throws(
+        () => parseXfsInfo(text),
+        (error: Error) => error.message.includes(JSON.stringify(text)),
+      );
   });
 });
 

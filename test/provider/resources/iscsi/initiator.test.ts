@@ -34,7 +34,7 @@ const told = (text: string | undefined, sessions: Told = noModule): Record<strin
   [sessionsLine]: sessions,
 });
 const debian = "## DO NOT EDIT OR REMOVE THIS FILE!\nInitiatorName=iqn.1993-08.org.debian:01:6b5d8f9c1a\n";
-const ours = `# Written by storage-lab.\nInitiatorName=${inputs.name}\n`;
+const ours = `# Written by storage-lab for lab/test.\nInitiatorName=${inputs.name}\n`;
 
 type Observed = Parameters<typeof type.exists>[0];
 const observe = (answers: Record<string, Told>): Promise<Observed> =>
@@ -43,6 +43,7 @@ const plan = (desired: InitiatorInputs | undefined, observed: Observed): Step[] 
   type.plan(desired, observed, inputs, "lab/test");
 const refusals = (desired: InitiatorInputs | undefined, observed: Observed): string[] =>
   type.refusals?.(desired, observed, inputs, "lab/test") ?? [];
+const stop = "systemctl stop iscsid.service";
 const lines = (steps: Step[]): string[] =>
   steps.map((step) =>
     "argv" in step ? step.argv.join(" ") : "file" in step ? `write ${step.file}` : step.say,
@@ -63,12 +64,8 @@ describe("the initiator's name", () => {
 
   test("is written with the former one kept, and read by iscsid", async () => {
     const steps = plan(inputs, await observe(told(debian)));
-    assert.deepEqual(lines(steps), [
-      `write ${kept}`,
-      `write ${file}`,
-      "systemctl try-restart iscsid.service",
-    ]);
-    assert.deepEqual(steps[1], {
+    assert.deepEqual(lines(steps), [`write ${kept}`, stop, `write ${file}`]);
+    assert.deepEqual(steps[2], {
       say: `name this initiator ${inputs.name}`,
       file,
       text: ours,
@@ -86,9 +83,9 @@ describe("the initiator's name", () => {
 
   test("deleted, the former one comes back; without one there is none, as before", async () => {
     const observed = await observe(told(ours));
-    assert.deepEqual(lines(plan(undefined, observed)), [`rm -f ${file}`, "systemctl stop iscsid.service"]);
+    assert.deepEqual(lines(plan(undefined, observed)), [stop, `rm -f ${file}`]);
     const before = { ...observed, before: debian };
-    assert.deepEqual(lines(plan(undefined, before))[0], `mv -f ${kept} ${file}`);
+    assert.deepEqual(lines(plan(undefined, before))[1], `mv -f ${kept} ${file}`);
     assert.deepEqual(plan(undefined, await observe(told(debian))), [], "a file that is not ours stays");
   });
 
@@ -104,6 +101,39 @@ describe("the initiator's name", () => {
         "iqn.2026-09.com.example.lab:tank at 10.10.10.1:3260 (session 1): log out first",
     );
     assert.match(refusals(undefined, busy)[0] ?? "", /to the former one while it is logged in/);
+  });
+
+  test("that is as declared by another hand is taken as it is, and stays", async () => {
+    const theirs = debian.replace("iqn.1993-08.org.debian:01:6b5d8f9c1a", inputs.name);
+    const observed = await observe(told(theirs));
+    assert.equal(type.exists(observed), true);
+    assert.equal(type.owner?.(observed, "lab/test"), "lab/test");
+    assert.deepEqual(plan(inputs, observed), []);
+    assert.deepEqual(plan(undefined, observed), []);
+  });
+
+  test("is its stack's that wrote it; the file says so", async () => {
+    assert.equal(type.owner?.(await observe(told(ours)), "lab/other"), "lab/test");
+    const older = ours.replace(" for lab/test", "");
+    assert.equal(type.owner?.(await observe(told(older)), "lab/other"), "lab/other");
+  });
+
+  test("is imported, whoever wrote it", async () => {
+    const least = type.named?.(inputs.host, "initiator");
+    assert.ok(least);
+    assert.equal(type.named?.(inputs.host, "tank"), undefined);
+    const observed = await type.observe(fakeHost(told(debian)), least);
+    assert.equal(type.exists(observed), true);
+    const found = type.found?.(observed, least);
+    assert.deepEqual(found, { ...inputs, name: "iqn.1993-08.org.debian:01:6b5d8f9c1a" });
+    assert.deepEqual(plan(found, observed), []);
+    assert.equal(type.exists(await type.observe(fakeHost(told(undefined)), least)), false);
+  });
+
+  test("two machines cloned from one image: each gets the name that is declared for it, before its logins", async () => {
+    // What a login takes is what iscsid read when it started: none that knows the former name is left.
+    const steps = lines(plan(inputs, await observe(told(debian))));
+    assert.ok(steps.indexOf(stop) < steps.indexOf(`write ${file}`));
   });
 
   test("parsers know the file's words and no others", () => {
