@@ -29,7 +29,9 @@ export async function recordedOwner(
   return expect(host, answer, `who made ${identity}`).trim() || undefined;
 }
 
+/** Two stacks may have looked at the same time: under the host's lock only the first finds no record. */
 export const claim = (type: string, identity: string, owner: string): Step[] => [
+  { say: `make sure that nobody else makes ${identity}`, argv: ["test", "!", "-s", file(type, identity)] },
   { say: `note that ${owner} makes ${identity}`, file: file(type, identity), text: `${owner}\n` },
 ];
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CommandError, explain, ParseError, RefusedError, TransportError } from "../../provider/errors.ts";
 import { Unfinished } from "../../provider/lifecycle.ts";
-import { inputs, lab, type NoteInputs, note, record } from "./note.ts";
+import { inputs, lab, marks, type NoteInputs, note, record } from "./note.ts";
 
 describe("create", () => {
   test("marks whose it is before it makes it, and answers with what is there then", async () => {
     const { host, lifecycle, context } = lab();
     const made = await lifecycle.create(note, inputs, context);
     assert.deepEqual(made, { id: "storage//a", outputs: { ...inputs, length: 3 } });
-    assert.deepEqual(host.done, [`write ${record}`, "write /a"]);
+    assert.deepEqual(host.done, [...marks, "write /a"]);
     assert.equal(host.files.get(record), "lab/one\n");
   });
 
@@ -17,11 +17,26 @@ describe("create", () => {
     const { host, lifecycle, context } = lab();
     await lifecycle.create(note, inputs, context);
     await lifecycle.create(note, inputs, context);
-    assert.equal(host.done.length, 2);
+    assert.equal(host.done.length, 3);
+  });
+
+  test("two stacks that make it at once: the first has it, the second is refused and mixes nothing in", async () => {
+    const { host, lifecycle, context } = lab();
+    const other = { ...context, owner: "lab/two" };
+    const results = await Promise.allSettled([
+      lifecycle.create(note, inputs, context),
+      lifecycle.create(note, { ...inputs, text: "two" }, other),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "rejected"],
+    );
+    assert.deepEqual([host.files.get(record), host.files.get("/a")], ["lab/one\n", "one"]);
+    await assert.rejects(lifecycle.update(note, inputs, other), /stack lab\/one made it/);
   });
 
   test("interrupted before any step, it goes on where it stopped", async () => {
-    for (const breakAt of [0, 1]) {
+    for (const breakAt of [0, 1, 2]) {
       const { host, lifecycle, context } = lab();
       host.breakAt = breakAt;
       await assert.rejects(lifecycle.create(note, inputs, context), (error: Unfinished) => {
@@ -199,7 +214,7 @@ describe("diff", () => {
       lifecycle.diff(refusing, inputs, { ...inputs, text: "two" }, [], context),
       RefusedError,
     );
-    assert.equal(host.done.length, 2);
+    assert.equal(host.done.length, 3);
   });
 
   test("what can be refused by reading is refused at preview", async () => {

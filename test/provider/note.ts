@@ -47,7 +47,11 @@ export class FileHost implements Connection {
       options.onStep?.(step);
       this.done.push(stepLine(step));
       if ("file" in step) this.files.set(step.file, step.text);
-      else if ("argv" in step && step.argv[0] === "rm") this.files.delete(step.argv.at(-1) ?? "");
+      else if ("argv" in step && step.argv.slice(0, 3).join(" ") === "test ! -s") {
+        if (this.files.get(step.argv[3] ?? "")) {
+          return Promise.reject(new CommandError(this.name, 1, `storage: could not ${step.say}`));
+        }
+      } else if ("argv" in step && step.argv[0] === "rm") this.files.delete(step.argv.at(-1) ?? "");
       else return Promise.reject(new CommandError(this.name, 127, `unknown: ${stepLine(step)}`));
     }
     return Promise.resolve();
@@ -100,6 +104,8 @@ export const note: ResourceType<NoteInputs, NoteObserved> = {
 };
 
 export const record = "/var/lib/storage-lab/owned/test%3ANote%20%2Fa";
+/** The steps that mark a note as this stack's. */
+export const marks = [`test '!' -s ${record}`, `write ${record}`];
 export const inputs: NoteInputs = { host: { name: "storage", ssh: "storage" }, path: "/a", text: "one" };
 
 export function lab() {

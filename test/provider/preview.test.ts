@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { inputs, lab, type NoteInputs, note } from "./note.ts";
+import { inputs, lab, marks, type NoteInputs, note } from "./note.ts";
 
 /** What a preview says: no change where none is made, what a plan does to users, what is refused. */
 
@@ -70,7 +70,7 @@ describe("what a plan does to the storage's users", () => {
     await lifecycle.delete(kinded, inputs, context);
     await lifecycle.create(kinded, after, context);
     assert.deepEqual(listed, host.done);
-    assert.equal(listed.length, 4);
+    assert.equal(listed.length, 5);
   });
 });
 
@@ -107,12 +107,7 @@ describe("notes for a review", () => {
     assert.deepEqual(
       notes.map(({ does, object, values, steps }) => [does, object, values, steps.map(({ line }) => line)]),
       [
-        [
-          "create",
-          "storage: Note /a",
-          [],
-          ["write /var/lib/storage-lab/owned/test%3ANote%20%2Fa", "write /a"],
-        ],
+        ["create", "storage: Note /a", [], [...marks, "write /a"]],
         ["update", "storage: Note /a", [{ path: "text", before: "one", after: "two" }], ["write /a"]],
         [
           "delete",
