@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { project, pulumiEnvironment } from "./environment.ts";
-import { forgetPendingCreates } from "./pending-creates.ts";
+import { forgetPending } from "./pending.ts";
 import { removeStaleLocks } from "./stale-lock.ts";
 
 /** Runs Pulumi in the project with the terminal of this process; resolves to its exit status. */
@@ -12,7 +12,7 @@ export async function runPulumi(args: readonly string[]): Promise<number> {
   if (backend?.startsWith("file:///")) await mkdir(fileURLToPath(backend), { recursive: true });
   for (const { stack, line } of await removeStaleLocks(backend)) {
     console.error(line);
-    await forgetPendingCreates(stack);
+    await forgetPending(stack);
   }
 
   const child = spawn("pulumi", args, { cwd: project, env, stdio: "inherit" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withoutOurCreates } from "../../scripts/pending-creates.ts";
+import { withoutOurs } from "../../scripts/pending.ts";
 
 const urn = (type: string) => `urn:pulumi:lab::storage-lab::${type}::x`;
 const state = (...pending: [type: string, resource: string][]) => ({
@@ -11,21 +11,23 @@ const state = (...pending: [type: string, resource: string][]) => ({
   },
 });
 
-test("interrupted creates of ours are forgotten; all else is kept", () => {
+test("interrupted operations of ours are forgotten; all else is kept", () => {
   const before = state(
     ["creating", "storage-lab:lab:Storage$storagelab:zfs:Pool"],
     ["creating", "storage-lab:lab:Benchmark$command:local:Command"],
     ["creating", "aws:s3/bucket:Bucket"],
+    ["updating", "storagelab:lio:Target"],
     ["deleting", "storagelab:zfs:Volume"],
+    ["importing", "storagelab:zfs:Volume"],
   );
   assert.deepEqual(
-    withoutOurCreates(before),
-    state(["creating", "aws:s3/bucket:Bucket"], ["deleting", "storagelab:zfs:Volume"]),
+    withoutOurs(before),
+    state(["creating", "aws:s3/bucket:Bucket"], ["importing", "storagelab:zfs:Volume"]),
   );
 });
 
 test("where there is nothing to forget nothing changes", () => {
-  assert.equal(withoutOurCreates(state()), undefined);
-  assert.equal(withoutOurCreates({}), undefined);
-  assert.equal(withoutOurCreates(state(["deleting", "storagelab:zfs:Volume"])), undefined);
+  assert.equal(withoutOurs(state()), undefined);
+  assert.equal(withoutOurs({}), undefined);
+  assert.equal(withoutOurs(state(["deleting", "aws:s3/bucket:Bucket"])), undefined);
 });
