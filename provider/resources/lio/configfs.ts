@@ -72,7 +72,9 @@ export async function observeLio(host: Questions): Promise<Lio> {
     host.ask(listing),
     readBelow(host, [core, iscsi], values, leftOut),
   ]);
-  return parseLio(treeLines(host, tree), texts);
+  const lio = parseLio(treeLines(host, tree), texts);
+  // A core that holds nothing yet lists nothing, and yet is there.
+  return { ...lio, loaded: !tree.stderr.includes(`'${core}'`) };
 }
 
 /** Attributes of a folder by name, read where they are wanted. */
@@ -101,7 +103,7 @@ function treeLines(host: Questions, answer: Answer): string[] {
 /** Reads the listing (type TAB path TAB link) and the values by path. */
 export function parseLio(tree: readonly string[], texts: ReadonlyMap<string, string>): Lio {
   const lio: Lio = {
-    loaded: texts.size > 0 || tree.length > 0,
+    loaded: true,
     blocks: new Map(),
     indexes: new Set(),
     targets: new Map(),

@@ -178,7 +178,9 @@ function aclSteps(path: string, want: Wanted, there: Tpg): Step[] {
         ...(now === undefined ? [folder] : []),
         ...missing.map((lun) => `${folder}/lun_${lun}`),
       ];
-      steps.push({ say: `let ${initiator} in`, argv: ["mkdir", ...folders] });
+      // A mapped LUN left half made would make every later save fail.
+      const undo = ["rmdir", ...folders.toReversed()];
+      steps.push({ say: `let ${initiator} in`, argv: ["mkdir", ...folders], undo });
     }
     for (const lun of missing) {
       const argv = ["ln", "-s", `${path}/lun/lun_${lun}`, `${folder}/lun_${lun}/lun`];

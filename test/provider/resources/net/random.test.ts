@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { OnHost, ResourceType } from "../../../../provider/resource.ts";
 import { type InterfaceInputs, networkInterface } from "../../../../provider/resources/net/interface.ts";
 import { type RdmaLinkInputs, rdmaLink } from "../../../../provider/resources/net/rdma-link.ts";
 import { SimulatedNetwork } from "../../simulated/net.ts";
+import { reach, remove, stands } from "../../simulated/reach.ts";
 
 /** Random sequences of states on a simulated host: planning after applying is always empty. */
 
 const host = { name: "storage", ssh: "storage" };
-const owner = "lab/test";
 
 function newHost(): SimulatedNetwork {
   const net = new SimulatedNetwork();
@@ -17,51 +16,6 @@ function newHost(): SimulatedNetwork {
   net.addDevice("ib0", "infiniband");
   net.addLink("mlx5_0", "ib0", false);
   return net;
-}
-
-/** Go towards `desired`; where the run stops after `cut` steps, the next one goes on. True unless it was refused. */
-async function reach<I extends OnHost, O>(
-  type: ResourceType<I, O>,
-  net: SimulatedNetwork,
-  desired: I,
-  cut: number,
-): Promise<boolean> {
-  const observe = () => type.observe(net, desired);
-  assert.deepEqual(type.rules?.(desired) ?? [], []);
-  const before = await observe();
-  if ((type.refusals?.(desired, before, desired, owner) ?? []).length > 0) return false;
-  net.apply(type.plan(desired, before, desired, owner), cut);
-  net.apply(type.plan(desired, await observe(), desired, owner));
-  const after = await observe();
-  assert.deepEqual(type.plan(desired, after, desired, owner), [], "nothing more to do");
-  assert.equal(type.exists(after), true);
-  assert.deepEqual(type.current(after, desired), desired);
-  const identity = type.identity(desired);
-  const least = type.named?.(host, identity) as I;
-  const found = type.found?.(await type.observe(net, least), least) as I;
-  assert.equal(type.identity(found), identity);
-  const seen = await type.observe(net, found);
-  assert.deepEqual(type.plan(found, seen, found, owner), [], "nothing to do after an import");
-  assert.deepEqual(type.current(seen, found), found);
-  return true;
-}
-
-async function remove<I extends OnHost, O>(
-  type: ResourceType<I, O>,
-  net: SimulatedNetwork,
-  known: I,
-  cut: number,
-): Promise<void> {
-  const observe = () => type.observe(net, known);
-  const before = await observe();
-  if ((type.refusals?.(undefined, before, known, owner) ?? []).length > 0) return;
-  net.apply(type.plan(undefined, before, known, owner), cut);
-  net.apply(type.plan(undefined, await observe(), known, owner));
-  const after = await observe();
-  assert.deepEqual(type.plan(undefined, after, known, owner), []);
-  assert.equal(type.exists(after), false);
-  const gone = type.gone?.(before, known) as O;
-  assert.deepEqual(type.plan(known, gone, known, owner), type.plan(known, after, known, owner));
 }
 
 const cut = fc.nat(9);
@@ -138,12 +92,6 @@ test("an interface, from any state to any other, interrupted anywhere", async ()
     { numRuns: 150 },
   );
 });
-
-/** After a reboot nothing is to do. */
-async function stands<I extends OnHost, O>(type: ResourceType<I, O>, net: SimulatedNetwork, inputs: I) {
-  const observed = await type.observe(net, inputs);
-  assert.deepEqual(type.plan(inputs, observed, inputs, owner), [], "after a reboot");
-}
 
 test("soft-RoCE and hardware links, from any state to any other, interrupted anywhere", async () => {
   const desired: fc.Arbitrary<RdmaLinkInputs> = fc.oneof(
