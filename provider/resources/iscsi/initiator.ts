@@ -132,5 +132,15 @@ export const initiator: ResourceType<InitiatorInputs, InitiatorObserved> = {
   },
   named: (host, identity) => (identity === "initiator" ? { host, name: "" } : undefined),
   found: ({ name }, inputs) => ({ ...inputs, name: name ?? "" }),
+  gone: (observed) => {
+    if (!isOurs(observed)) return observed;
+    const { before: text } = observed;
+    return {
+      ...observed,
+      text,
+      name: text === undefined ? undefined : parseInitiatorName(text),
+      before: undefined,
+    };
+  },
   outputs: ({ name }) => ({ name }),
 };

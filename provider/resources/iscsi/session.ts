@@ -300,6 +300,7 @@ export const session: ResourceType<SessionInputs, SessionObserved> = {
   rules,
   named,
   found,
+  gone: (observed) => ({ ...observed, session: undefined, record: undefined, disks: new Map(), holders: [] }),
   outputs: (inputs) => ({
     device: lunPath(inputs, lunsOf(inputs)[0] ?? 0),
     devices: Object.fromEntries(lunsOf(inputs).map((lun) => [lun, lunPath(inputs, lun)])),
