@@ -9,7 +9,7 @@ import { RefusedError } from "./errors.ts";
 import { noted, type PlanNote } from "./plan-note.ts";
 import { effects, type Step, stepLine } from "./step.ts";
 import { type Change, differences, type Plain } from "./values.ts";
-import { effectWords, named, showAt } from "./wording.ts";
+import { at, effectWords, named, showAt } from "./wording.ts";
 
 /** What a preview says: values, what a plan does to the storage's users, commands, and what is refused. */
 
@@ -42,15 +42,19 @@ export async function noting<T>(
 
 export const valuesOf = (
   type: AnyType,
-  changes: readonly Pick<Change, "path">[],
+  changes: readonly Pick<Change, "path" | "kind">[],
   before: unknown,
   after: unknown,
   { secrets = [] }: Context,
 ): PlanNote["values"] =>
-  changes.map(({ path }) => ({
+  changes.map(({ path, kind }) => ({
     path,
     before: showAt(type, secrets, before, path),
-    after: showAt(type, secrets, after, path),
+    // What is updated to nothing comes from an object that is being replaced.
+    after:
+      kind === "update" && at(after, path) === undefined
+        ? "known when it is made anew"
+        : showAt(type, secrets, after, path),
   }));
 
 export function reportDrift(

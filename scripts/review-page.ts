@@ -161,4 +161,5 @@ function commands(rows: readonly Row[]): string[] {
 }
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
-const code = (text: string): string => (text === "nothing" ? text : `\`${cell(text).replaceAll("`", "'")}\``);
+const code = (text: string): string =>
+  ["nothing", "known when it is made anew"].includes(text) ? text : `\`${cell(text).replaceAll("`", "'")}\``;

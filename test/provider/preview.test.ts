@@ -120,6 +120,16 @@ describe("notes for a review", () => {
     assert.equal(notes.at(-1)?.steps[0]?.effect, "data loss");
   });
 
+  test("a value that is not known yet is said to be so", async () => {
+    const { lifecycle, context, noting, notes } = lab();
+    await lifecycle.create(note, inputs, context);
+    const { text: _, ...rest } = inputs;
+    await lifecycle.diff(note, inputs, rest as NoteInputs, ["text"], noting);
+    assert.deepEqual(notes[0]?.values, [
+      { path: "text", before: "one", after: "known when it is made anew" },
+    ]);
+  });
+
   test("a refusal is noted with its reason and ends nothing; without notes it is an error", async () => {
     const { host, lifecycle, context, noting, notes } = lab();
     host.files.set("/a", "somebody's");
