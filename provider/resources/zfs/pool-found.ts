@@ -71,12 +71,21 @@ const setHere = (properties: Properties, leftOut: RegExp): Record<string, string
       .map(([name, { value }]) => [name, value]),
   );
 
-/** The disks of a pool that was destroyed as its inputs say, or left with their labels where it was exported. */
+/** After a delete: the pool that can be imported again, or blank disks where it was destroyed. */
 export function gone(observed: PoolObserved, inputs: PoolInputs): PoolObserved {
   const { pool, devices, nodes } = observed;
-  if (pool === undefined || inputs.onDelete === "export") return { ...observed, pool: undefined };
+  if (pool === undefined) return observed;
+  if (inputs.onDelete === "export") {
+    const [guid, comment] = [property(pool.properties, "guid"), property(pool.properties, "comment")];
+    return {
+      ...observed,
+      pool: undefined,
+      importable: [{ name: pool.name, guid, state: pool.state, comment }],
+    };
+  }
   const declared = inputs.vdevs.flatMap(({ disks }) => disks.map(diskPath));
-  const blank = givenDisks(shownDisks(pool.vdevs), observed, declared).map(({ path }): Disk => {
+  const given = givenDisks(shownDisks(pool.vdevs), observed, declared);
+  const blank = given.map(({ path }): Disk => {
     const device = findDevice(devices, nodes.get(path) ?? path);
     return {
       path,
@@ -84,5 +93,7 @@ export function gone(observed: PoolObserved, inputs: PoolInputs): PoolObserved {
       ...{ signatures: [], labels: [], pool: undefined },
     };
   });
-  return { ...observed, pool: undefined, begun: undefined, given: [], disks: [...observed.disks, ...blank] };
+  const inOrder = declared.flatMap((path) => blank.filter((disk) => disk.path === path));
+  const others = observed.disks.filter(({ path }) => !declared.includes(path));
+  return { ...observed, pool: undefined, begun: undefined, given: [], disks: [...inOrder, ...others] };
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { ParseError } from "../../../../provider/errors.ts";
 import { parseImportable, parsePoolStatus } from "../../../../provider/resources/zfs/status.ts";
@@ -41,6 +43,55 @@ describe("zpool status", () => {
     assert.deepEqual(vdevs("zpool-status--offline--zfs-2.3.9")?.[0]?.disks, [part(1), part(2)]);
     assert.deepEqual(vdevs("zpool-status--spare-in-use--zfs-2.3.9")?.[0]?.disks, [part(1), part(2)]);
     assert.deepEqual(vdevs("zpool-status--replacing--zfs-2.3.9")?.[0]?.disks, [part(1), part(8)]);
+  });
+
+  test("what is under way, and how far it is", () => {
+    const busy = (name: string) => parsePoolStatus(recorded(`zpool-status--${name}--zfs-2.3.9`))[0]?.busy;
+    assert.deepEqual(busy("replacing"), { resilver: "86.96% done, no estimated completion time" });
+    assert.deepEqual(busy("attaching"), { resilver: "0.00% done, no estimated completion time" });
+    assert.deepEqual(busy("removing"), { remove: "0.21% done, 0h7m to go" });
+    assert.deepEqual(busy("raidz-expanding"), { expand: "0.00% done, (copy is slow, no estimated time)" });
+    for (const ended of ["removed", "raidz-expanded", "draid", "two-offline-spare-permanent"])
+      assert.equal(busy(ended), undefined, ended);
+  });
+
+  test("what becomes of each disk", () => {
+    const [, , log, cache] = vdevs("zpool-status--two-offline-spare-permanent--zfs-2.3.9") ?? [];
+    assert.deepEqual(log?.states, { [part(5)]: "OFFLINE" });
+    assert.deepEqual(cache?.states, { [part(7)]: "OFFLINE" });
+    assert.deepEqual(vdevs("zpool-status--spare-in-use--zfs-2.3.9")?.[0]?.standIns, { [part(2)]: part(8) });
+    const [both] = vdevs("zpool-status--replacing-and-attaching--zfs-2.3.9") ?? [];
+    assert.deepEqual([both?.disks, both?.leaving], [[part(9), part(2)], [part(1)]]);
+    assert.deepEqual(
+      vdevs("zpool-status--removing--zfs-2.3.9")?.map(({ removing }) => removing === true),
+      [false, true, false, false],
+    );
+  });
+
+  test("`zpool status -j` of ZFS 2.3 on dRAID lacks type and state: the text has the geometry in the name", () => {
+    for (const [situation, data] of [
+      ["draid", 4],
+      ["draid-spare-in-use", 4],
+      ["draid-odd", 3],
+    ] as const) {
+      const [vdev, ...others] = vdevs(`zpool-status--${situation}--zfs-2.3.9`) ?? [];
+      assert.deepEqual([vdev?.type, vdev?.data, vdev?.spares, vdev?.disks[0]], ["draid2", data, 1, part(1)]);
+      assert.deepEqual(others, [], "a distributed spare is no spare of its own");
+    }
+  });
+
+  test("every recorded output of every version", () => {
+    const outputs = readdirSync(join(import.meta.dirname, "../../../recorded")).filter((file) =>
+      file.startsWith("zpool-status--"),
+    );
+    assert.ok(outputs.length > 10);
+    for (const file of outputs) {
+      const [pool] = parsePoolStatus(recorded(file.replace(/\.out$/, "")));
+      assert.ok(
+        pool !== undefined && pool.vdevs.length > 0 && pool.vdevs.every(({ disks }) => disks.length > 0),
+        file,
+      );
+    }
   });
 
   test("no pools", () => {
