@@ -8,7 +8,10 @@ import type { TargetInputs } from "../provider/resources/lio/target.ts";
 import type { InterfaceInputs } from "../provider/resources/net/interface.ts";
 import type { RdmaLinkInputs } from "../provider/resources/net/rdma-link.ts";
 import type { MachineInputs } from "../provider/resources/vm/machine.ts";
+import type { CloneInputs } from "../provider/resources/zfs/clone.ts";
+import type { DatasetInputs } from "../provider/resources/zfs/dataset.ts";
 import type { PoolInputs } from "../provider/resources/zfs/pool.ts";
+import type { SnapshotInputs } from "../provider/resources/zfs/snapshot.ts";
 import type { VolumeInputs } from "../provider/resources/zfs/volume.ts";
 
 /** The provider's resources as Pulumi classes; inputs' types are the provider's own, so they can't drift apart. */
@@ -25,7 +28,9 @@ class Resource<I> extends pulumi.CustomResource {
     options: pulumi.CustomResourceOptions,
   ) {
     const unknown = Object.fromEntries(outputs.map((output) => [output, undefined]));
-    super(`storagelab:${type}`, name, { ...args, ...unknown }, options);
+    // `pulumi import` makes a resource without a parent; the next up takes it for the component's own.
+    const aliases = [...(options.aliases ?? []), { parent: pulumi.rootStackResource }];
+    super(`storagelab:${type}`, name, { ...args, ...unknown }, { ...options, aliases });
   }
 }
 
@@ -44,10 +49,36 @@ export class Pool extends Resource<PoolInputs> {
 }
 
 export class Volume extends Resource<VolumeInputs> {
+  declare readonly name: pulumi.Output<string>;
   /** /dev/zvol/POOL/NAME */
   declare readonly device: pulumi.Output<string>;
   constructor(name: string, args: Args<VolumeInputs>, options: pulumi.CustomResourceOptions) {
     super("zfs:Volume", name, args, ["device", "guid"], options);
+  }
+}
+
+export class Dataset extends Resource<DatasetInputs> {
+  declare readonly name: pulumi.Output<string>;
+  declare readonly mountpoint: pulumi.Output<string>;
+  constructor(name: string, args: Args<DatasetInputs>, options: pulumi.CustomResourceOptions) {
+    super("zfs:Dataset", name, args, ["guid", "mountpoint"], options);
+  }
+}
+
+export class Snapshot extends Resource<SnapshotInputs> {
+  /** What a clone of it names. */
+  declare readonly name: pulumi.Output<string>;
+  constructor(name: string, args: Args<SnapshotInputs>, options: pulumi.CustomResourceOptions) {
+    super("zfs:Snapshot", name, args, ["guid", "created"], options);
+  }
+}
+
+export class Clone extends Resource<CloneInputs> {
+  declare readonly name: pulumi.Output<string>;
+  /** /dev/zvol/POOL/NAME of a clone of a volume. */
+  declare readonly device: pulumi.Output<string | undefined>;
+  constructor(name: string, args: Args<CloneInputs>, options: pulumi.CustomResourceOptions) {
+    super("zfs:Clone", name, args, ["device", "guid"], options);
   }
 }
 

@@ -8,7 +8,10 @@ import { parseSize } from "../../size.ts";
 
 /** User property with the stack that made the object; only a locally set value counts, children inherit it. */
 export const ownerProperty = "org.storage-lab:owner";
-/** User property of a volume: what its stack file allows when it is deleted. A pool is destroyed only over `destroy`. */
+/**
+ * User property of what is in a pool: what its stack file allows when it is deleted. A pool is destroyed only over
+ * `destroy`. As with the owner, only a locally set value counts; none says what `retain` says.
+ */
 export const onDeleteProperty = "org.storage-lab:on-delete";
 
 /**
@@ -61,7 +64,7 @@ export function differing(
 ): [name: string, value: string][] {
   return Object.entries(desired).filter(([name, value]) => {
     const found = have.get(name)?.value;
-    return found === undefined || !sameValue(value, found);
+    return found === undefined || !sameValue(name, value, found, have);
   });
 }
 
@@ -82,14 +85,29 @@ export function assignment(name: string, value: string): string {
   return `${name}=${bytes ?? value}`;
 }
 
-/** `zfs get -p` prints sizes as bytes and `none` as 0; a feature that is enabled may be active. */
-function sameValue(declared: string, found: string): boolean {
+/** Values that ZFS takes and prints as another word of the same meaning. */
+const aliases: Record<string, Record<string, string>> = {
+  compression: { "gzip-6": "gzip", "zstd-fast-1": "zstd-fast" },
+  volmode: { geom: "full" },
+  acltype: { posixacl: "posix", noacl: "off" },
+};
+
+/**
+ * `zfs get -p` prints sizes as bytes and `none` as 0; a feature that is enabled may be active; some words have
+ * another of the same meaning. `xattr=on` means `sa` since 2.3 (which has the property `direct`), `dir` before.
+ */
+function sameValue(name: string, declared: string, found: string, have: Properties): boolean {
   if (declared === found) return true;
   if (declared === "enabled" && found === "active") return true;
   if (declared === "none" && found === "0") return true;
+  if (aliases[name]?.[declared] === found) return true;
+  if (name === "xattr" && found === "on") return declared === xattrOn(have);
   const bytes = parseSize(declared);
   return bytes !== undefined && bytes === parseSize(found);
 }
+
+/** What `xattr=on` means on this host. */
+export const xattrOn = (have: Properties): "sa" | "dir" => (have.has("direct") ? "sa" : "dir");
 
 /** Whether this host has ZFS: its programs, and its kernel module loaded. */
 export type Zfs = { programs: boolean; module: boolean };

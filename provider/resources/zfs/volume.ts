@@ -2,30 +2,61 @@ import { z } from "zod";
 import { type Answer, hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
 import { formatSize, parseSize } from "../../size.ts";
-import type { Step } from "../../step.ts";
+import type { Effect, Step } from "../../step.ts";
 import { onceReleased } from "./busy.ts";
 import {
-  currentProperties,
-  differing,
+  destroySnapshots,
+  readSnapshots,
+  refuseSnapshots,
+  type SnapshotFound,
+  snapshotsOf,
+} from "./dependents.ts";
+import {
+  createSteps,
+  currentEncryption,
+  encryptionFields,
+  encryptionRefusals,
+  encryptionRules,
+  foundEncryption,
+  type KeyObserved,
+  keySteps,
+  observeKey,
+  removeKeySteps,
+} from "./encryption.ts";
+import { blockHints, poolGeometries } from "./geometry.ts";
+import {
   local,
   noPrograms,
-  onDeleteProperty,
+  noZfs,
   ownerProperty,
   type Properties,
   property,
   readProperties,
 } from "./properties.ts";
+import {
+  commonFields,
+  commonNames,
+  currentSettings,
+  declared,
+  foundSettings,
+  marks,
+  nameRule,
+  onDelete,
+  onDeleteChange,
+  onDeleteNow,
+  options,
+  ownerChange,
+  settingChanges,
+  settingHints,
+  size,
+  volumeFields,
+  volumeNames,
+} from "./settings.ts";
 
 /**
  * zfs:Volume: a zvol, a block device in a pool: zfsconcepts(7), zfsprops(7), zfs-create(8).
  * Grows in place, never shrinks. Its device node is there when this resource is.
  */
-
-const size = z.string().refine((text) => parseSize(text) !== undefined, {
-  error: "a size is a number with a unit in zfs notation or IEC (200G, 200 GiB, 1.5T), in whole bytes",
-});
-const onOff = z.enum(["on", "off"]);
-const cache = z.enum(["all", "none", "metadata"]);
 
 export const volumeInputs = z.strictObject({
   host: hostAddress,
@@ -40,103 +71,62 @@ export const volumeInputs = z.strictObject({
       "Block size, a power of two from 512 B to 128 KiB, to 16 MiB with large_blocks. ZFS's default: 16 KiB.",
     ),
   sparse: z.boolean().optional().describe("Reserve no space for the volume. ZFS's default: reserve it."),
-  compression: z
-    .string()
-    .regex(
-      /^(on|off|lz4|lzjb|zle|gzip(-[1-9])?|zstd(-fast)?(-\d+)?)$/,
-      "off, on, lz4, zstd, gzip-6, …; see zfsprops(7)",
-    )
-    .optional()
-    .describe("Compression of what is written from now on."),
-  sync: z
-    .enum(["standard", "always", "disabled"])
-    .optional()
-    .describe("When a synchronous write counts as written."),
-  logbias: z
-    .enum(["latency", "throughput"])
-    .optional()
-    .describe("Whether synchronous writes go by the log vdev."),
-  primarycache: cache.optional().describe("What of it the ARC holds."),
-  secondarycache: cache.optional().describe("What of it the L2ARC (cache vdevs) holds."),
-  checksum: z
-    .enum(["on", "off", "fletcher2", "fletcher4", "sha256", "noparity", "sha512", "skein", "edonr", "blake3"])
-    .optional()
-    .describe("Checksum of what is written from now on."),
-  dedup: z
-    .string()
-    .regex(
-      /^(on|off|verify|(sha256|sha512|skein|blake3)(,verify)?|edonr,verify)$/,
-      "off, on, verify, …; see zfsprops(7)",
-    )
-    .optional()
-    .describe("Deduplication of what is written from now on."),
-  volmode: z
-    .enum(["default", "full", "geom", "dev", "none"])
-    .optional()
-    .describe("How the device node is exposed."),
-  snapdev: z.enum(["hidden", "visible"]).optional().describe("Whether its snapshots have device nodes."),
-  readonly: onOff.optional().describe("Whether the device refuses writes."),
-  onDelete: z
-    .enum(["retain", "destroy"])
-    .describe("retain leaves the volume and its data in the pool; destroy destroys it."),
+  ...commonFields,
+  ...volumeFields,
+  ...encryptionFields,
+  onDelete: onDelete("volume"),
 });
 export type VolumeInputs = z.infer<typeof volumeInputs>;
 
 /** The fields that are plain properties of the same name. */
-const settable = [
-  "compression",
-  "sync",
-  "logbias",
-  "primarycache",
-  "secondarycache",
-  "checksum",
-  "dedup",
-  "volmode",
-  "snapdev",
-  "readonly",
-] as const;
+const names = [...commonNames, ...volumeNames];
 
 export type VolumeObserved = {
   /** Whether the host has the ZFS programs. */
   programs: boolean;
   properties: Properties | undefined;
-  snapshots: string[];
+  snapshots: SnapshotFound[];
   /** The device node is there. */
   node: boolean;
+  key: KeyObserved;
+  /** Its pool, as `zpool status -P` and `zpool get all` tell; undefined where it is not imported. */
+  pool: { status: string; properties: Properties } | undefined;
 };
 
-const device = (name: string): string => `/dev/zvol/${name}`;
+export const device = (name: string): string => `/dev/zvol/${name}`;
 const bytes = (text: string): bigint => parseSize(text) ?? 0n;
 const both = (n: bigint): string => `${n} bytes (${formatSize(n)})`;
+const poolOf = (name: string): string => name.split("/")[0] ?? name;
 
-async function observe(host: Questions, { name }: VolumeInputs): Promise<VolumeObserved> {
-  const [all, snapshots, node] = await Promise.all([
+async function observe(host: Questions, inputs: VolumeInputs): Promise<VolumeObserved> {
+  const { name } = inputs;
+  const pool = poolOf(name);
+  const [all, snapshots, node, status, ofPool, key] = await Promise.all([
     host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
-    host.ask(["zfs", "list", "-H", "-d", "1", "-t", "snapshot", "-o", "name", name]),
+    host.ask(snapshotsOf(name)),
     host.ask(["test", "-b", device(name)]),
+    host.ask(["zpool", "status", "-P"]),
+    host.ask(["zpool", "get", "-Hp", "-o", "property,value,source", "all", pool]),
+    observeKey(host, inputs),
   ]);
   const properties = readProperties(host, all, `volume ${name}`);
+  const poolProperties = readProperties(host, ofPool, `pool ${pool}`);
   return {
     programs: all.status !== 127,
     properties,
-    snapshots: properties === undefined ? [] : lines(expect(host, snapshots, `the snapshots of ${name}`)),
+    snapshots: properties === undefined ? [] : readSnapshots(host, snapshots, name),
     node: hasNode(host, node, name),
+    key,
+    pool:
+      poolProperties === undefined || noZfs(status)
+        ? undefined
+        : { status: expect(host, status, "the pools"), properties: poolProperties },
   };
 }
 
-const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
-
 /** test(1) says 1 for "no", 2 for an error. */
-const hasNode = (host: Questions, answer: Answer, name: string): boolean =>
+export const hasNode = (host: Questions, answer: Answer, name: string): boolean =>
   answer.status === 1 ? false : expect(host, answer, `the device node of ${name}`) === "";
-
-/** What the inputs declare as properties, by ZFS's names and in bytes. */
-function declared(inputs: VolumeInputs): Record<string, string> {
-  return Object.fromEntries([
-    ...settable.flatMap((key) => (inputs[key] === undefined ? [] : [[key, inputs[key]]])),
-    [onDeleteProperty, inputs.onDelete],
-  ]);
-}
 
 const isSparse = (properties: Properties): boolean =>
   BigInt(property(properties, "refreservation")) < BigInt(property(properties, "volsize"));
@@ -149,84 +139,111 @@ function plan(
 ): Step[] {
   const { properties } = observed;
   if (desired === undefined) {
-    if (properties === undefined || inputs.onDelete === "retain") return [];
-    return [
-      onceReleased(`destroy volume ${inputs.name}`, device(inputs.name), ["zfs", "destroy", inputs.name]),
-    ];
+    if (inputs.onDelete === "retain") return [];
+    const destroy =
+      properties === undefined
+        ? []
+        : [
+            ...destroySnapshots(observed.snapshots, owner),
+            destroyStep("volume", inputs.name, device(inputs.name)),
+          ];
+    return [...destroy, ...removeKeySteps(inputs.name, undefined, observed.key)];
   }
   const { name } = desired;
-  const node: Step = {
-    say: `wait for ${device(name)}`,
-    until: ["test", "-b", device(name)],
-    deadlineSeconds: 120,
-  };
   if (properties === undefined) {
-    const create: Step = {
-      say: `create volume ${name} of ${formatSize(bytes(desired.size))}`,
-      argv: createArguments(desired, owner),
-    };
-    return desired.volmode === "none" ? [create] : [create, node];
+    const say = `create volume ${name} of ${formatSize(bytes(desired.size))}`;
+    const create = createSteps(say, createArguments(desired, owner), desired, observed.key);
+    return desired.volmode === "none" ? create : [...create, nodeStep(name)];
   }
+  const keys = keySteps(desired, properties, observed.key);
   const grow = bytes(desired.size) > BigInt(property(properties, "volsize"));
-  const values = differing(
-    { ...declared(desired), ...(grow && { volsize: `${bytes(desired.size)}` }) },
-    properties,
-  );
-  if (local(properties, ownerProperty) !== owner) values.push([ownerProperty, owner]);
+  const values = settingChanges(desired, names, properties);
+  if (grow) values.push(["volsize", `${bytes(desired.size)}`]);
   if (desired.sparse !== undefined && desired.sparse !== isSparse(properties)) {
     values.push(["refreservation", desired.sparse ? "none" : "auto"]);
   }
+  values.push(...onDeleteChange(desired.onDelete, properties));
+  if (values.length > 0) values.push(...ownerChange(owner, properties));
   const hidden = (desired.volmode ?? property(properties, "volmode")) === "none";
   return [
-    ...(values.length === 0 ? [] : [setStep(name, values)]),
-    ...(!hidden && (grow || !observed.node) ? [node] : []),
+    ...keys,
+    ...(values.length === 0 ? [] : [setStep("volume", name, values)]),
+    ...(hidden || observed.node ? [] : [nodeStep(name)]),
+    ...(hidden || !grow ? [] : [sizeStep(name, bytes(desired.size))]),
   ];
 }
+
+export const nodeStep = (name: string): Step => ({
+  say: `wait for ${device(name)}`,
+  until: ["test", "-b", device(name)],
+  deadlineSeconds: 120,
+});
+
+/** What stands on the volume reads its size from the node, which follows a moment later. */
+const sizeStep = (name: string, size: bigint): Step => ({
+  say: `wait until ${device(name)} has ${formatSize(size)}`,
+  until: ["sh", "-c", '[ "$(blockdev --getsize64 "$1")" = "$2" ]', "sh", device(name), `${size}`],
+  deadlineSeconds: 120,
+});
+
+export const destroyStep = (kind: string, name: string, held: string): Step => ({
+  ...onceReleased(`destroy ${kind} ${name}`, held, ["zfs", "destroy", name]),
+  effect: "data loss",
+});
 
 function createArguments(desired: VolumeInputs, owner: string): string[] {
-  const { name, size, volblocksize, sparse } = desired;
-  const options = {
-    ...(volblocksize !== undefined && { volblocksize: `${bytes(volblocksize)}` }),
-    ...declared(desired),
-    [ownerProperty]: owner,
-  };
+  const { size, volblocksize, sparse } = desired;
   return [
-    ...["zfs", "create", ...(sparse ? ["-s"] : []), "-V", `${bytes(size)}`],
-    ...Object.entries(options).flatMap(([key, value]) => ["-o", `${key}=${value}`]),
-    name,
+    ...["create", ...(sparse ? ["-s"] : []), "-V", `${bytes(size)}`],
+    ...(volblocksize === undefined ? [] : ["-o", `volblocksize=${bytes(volblocksize)}`]),
+    ...options({ ...declared(desired, names), ...marks(desired.onDelete, owner) }),
   ];
 }
 
-const setStep = (name: string, values: [string, string][]): Step => ({
-  say: `set ${values.map(([key, value]) => `${key} to ${value}`).join(", ")} on volume ${name}`,
-  argv: ["zfs", "set", ...values.map(([key, value]) => `${key}=${value}`), name],
-});
+/** Who uses the volume is stopped by a node that goes or takes no writes. */
+const outages: readonly string[] = ["volmode=none", "readonly=on"];
+
+export function setStep(kind: string, name: string, values: readonly [string, string][]): Step {
+  const words = values.map(([key, value]) => `${key}=${value}`);
+  const outage: { effect?: Effect } = words.some((word) => outages.includes(word))
+    ? { effect: "outage" }
+    : {};
+  const say = `set ${values.map(([key, value]) => `${key} to ${value}`).join(", ")} on ${kind} ${name}`;
+  return { say, argv: ["zfs", "set", ...words, name], ...outage };
+}
 
 function refusals(
   desired: VolumeInputs | undefined,
   observed: VolumeObserved,
   inputs: VolumeInputs,
+  owner: string,
 ): string[] {
   const { properties, snapshots } = observed;
+  const what = `Volume ${inputs.name}`;
   if (desired === undefined) {
-    if (properties === undefined || inputs.onDelete === "retain" || snapshots.length === 0) return [];
-    return [
-      `Volume ${inputs.name} has snapshots (${snapshots.join(", ")}), which would be lost with it. Destroy them by hand (zfs destroy ${snapshots[0]}), or keep the volume (onDelete: retain).`,
-    ];
+    if (properties === undefined || inputs.onDelete === "retain") return [];
+    return refuseSnapshots(what, snapshots, owner);
   }
   if (!observed.programs) return [noPrograms(desired.host.name)];
-  if (properties === undefined) return [];
+  if (properties === undefined) return encryptionRefusals(what, desired, undefined);
   const type = property(properties, "type");
   if (type !== "volume") return [`${desired.name} is a ${type}, not a volume. Give the volume another name.`];
   const [have, want] = [BigInt(property(properties, "volsize")), bytes(desired.size)];
   const block = BigInt(property(properties, "volblocksize"));
   if (want < have) {
     return [
-      `Volume ${desired.name} has ${both(have)}; shrinking it to the declared ${both(want)} would cut off data. Declare at least ${formatSize(have)}, or make another volume.`,
+      `${what} has ${both(have)}; shrinking it to the declared ${both(want)} would cut off data. Declare at least ${formatSize(have)}, or make another volume.`,
+    ];
+  }
+  const { volblocksize } = desired;
+  if (volblocksize !== undefined && bytes(volblocksize) !== block) {
+    return [
+      `${what} has volblocksize ${formatSize(block)}, declared is ${formatSize(bytes(volblocksize))}. ` +
+        "That is fixed when it is created: declare what it has, or make another volume.",
     ];
   }
   if (want % block !== 0n) return [notMultiple(want, block)];
-  return [];
+  return encryptionRefusals(what, desired, properties);
 }
 
 const notMultiple = (size: bigint, block: bigint): string =>
@@ -235,19 +252,12 @@ const notMultiple = (size: bigint, block: bigint): string =>
 /** Where volblocksize is left out: ZFS's own default since 2.2; older versions' 8 KiB divides it. */
 const defaultBlock = 16384n;
 
-function rules({ name, size, volblocksize }: VolumeInputs): [string, string][] {
-  const found: [string, string][] = [];
-  // Blanks are legal in ZFS, but udev names such a node otherwise.
-  if (
-    !/^[A-Za-z][A-Za-z0-9_.:-]*(\/[A-Za-z0-9_.:-]+)+$/.test(name) ||
-    /\/\.{1,2}(\/|$)/.test(name) ||
-    name.length > 255
-  ) {
-    found.push([
-      "name",
-      `a volume's name is POOL/VOLUME of letters, digits, "_", "-", ":" and "."; ${JSON.stringify(name)} is not`,
-    ]);
-  }
+function rules(inputs: VolumeInputs): [string, string][] {
+  const { name, size, volblocksize } = inputs;
+  const found = nameRule("volume", "POOL/VOLUME", name).map((sentence): [string, string] => [
+    "name",
+    sentence,
+  ]);
   const block = volblocksize === undefined ? defaultBlock : bytes(volblocksize);
   if ((block & (block - 1n)) !== 0n || block < 512n || block > 16777216n) {
     found.push([
@@ -256,26 +266,49 @@ function rules({ name, size, volblocksize }: VolumeInputs): [string, string][] {
     ]);
   } else if (bytes(size) === 0n) found.push(["size", `the size is more than 0; given: ${size}`]);
   else if (bytes(size) % block !== 0n) found.push(["size", notMultiple(bytes(size), block)]);
-  return found;
+  return [...found, ...encryptionRules(inputs)];
+}
+
+/** Only before it is made: later, its block size stays what it is. */
+function hints(desired: VolumeInputs, { properties, pool }: VolumeObserved): string[] {
+  const { name, volblocksize } = desired;
+  const geometries = pool === undefined ? [] : poolGeometries(pool.status, poolOf(name), pool.properties);
+  return [
+    ...(properties === undefined ? blockHints(volblocksize, geometries) : []),
+    ...settingHints(desired, properties),
+  ];
 }
 
 function current(observed: VolumeObserved, inputs: VolumeInputs): VolumeInputs {
   const { properties } = observed;
-  if (properties === undefined) return inputs;
+  // What has that name and is something else shares no field with a volume.
+  if (properties === undefined || property(properties, "type") !== "volume") return inputs;
   const { sparse, volblocksize } = inputs;
   const inBytes = (text: string, name: string): string => {
     const have = BigInt(property(properties, name));
     return have === parseSize(text) ? text : formatSize(have);
   };
-  const { [onDeleteProperty]: onDelete, ...settings } = currentProperties(declared(inputs), properties);
   return {
     ...inputs,
-    ...settings,
-    // A volume that was taken over has no such property yet.
-    ...((onDelete === "retain" || onDelete === "destroy") && { onDelete }),
+    ...currentSettings(inputs, names, properties),
+    ...currentEncryption(inputs, properties),
+    onDelete: onDeleteNow(properties),
     size: inBytes(inputs.size, "volsize"),
     ...(volblocksize !== undefined && { volblocksize: inBytes(volblocksize, "volblocksize") }),
     ...(sparse !== undefined && { sparse: isSparse(properties) }),
+  };
+}
+
+function found({ properties }: VolumeObserved, named: VolumeInputs): VolumeInputs {
+  if (properties === undefined || property(properties, "type") !== "volume") return named;
+  return {
+    ...named,
+    size: formatSize(BigInt(property(properties, "volsize"))),
+    volblocksize: formatSize(BigInt(property(properties, "volblocksize"))),
+    sparse: isSparse(properties),
+    ...foundSettings(names, properties),
+    ...foundEncryption(named.name, properties),
+    onDelete: onDeleteNow(properties),
   };
 }
 
@@ -289,11 +322,22 @@ export const volume: ResourceType<VolumeInputs, VolumeObserved> = {
   current,
   plan,
   refusals,
+  hints,
   refusesReplace: ({ name, onDelete }) =>
     onDelete === "destroy"
       ? undefined
       : `Replacing volume ${name} would lose what it holds. Allow it with onDelete: destroy, or undo the change.`,
+  gone: (observed) => ({
+    ...observed,
+    properties: undefined,
+    snapshots: [],
+    node: false,
+    key: { ...observed.key, files: new Map() },
+  }),
   rules,
+  named: (host, name) =>
+    nameRule("", "", name).length > 0 ? undefined : { host, name, size: "0", onDelete: "retain" },
+  found,
   outputs: ({ name }, observed) => ({
     name,
     device: device(name),

@@ -10,9 +10,11 @@ const folder = mkdtempSync(join(tmpdir(), "busy-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /** Runs the step here, with a deadline of one second. */
-function run(held: string, ...argv: string[]): { status: number | null; stderr: string } {
+const run = (held: string, ...argv: string[]) => runFor("1", held, ...argv);
+
+function runFor(seconds: string, held: string, ...argv: string[]): { status: number | null; stderr: string } {
   const step = onceReleased("take it away", held, argv);
-  const words = step.argv.map((word) => (word === "60" ? "1" : word));
+  const words = step.argv.map((word) => (word === "60" ? seconds : word));
   const { status, stderr } = spawnSync(words[0] ?? "", words.slice(1), {
     input: step.stdin,
     encoding: "utf8",
@@ -35,11 +37,16 @@ describe("running a command once its object is released", () => {
   test("tries again while the command says busy", () => {
     const once = join(folder, "once");
     const script = 'if [ -e "$1" ]; then exit 0; fi; echo >"$1"; echo target is busy; exit 1';
-    assert.deepEqual(run(join(folder, "x"), "sh", "-c", script, "sh", once), { status: 0, stderr: "" });
+    const again = runFor("60", join(folder, "x"), "sh", "-c", script, "sh", once);
+    assert.deepEqual(again, { status: 0, stderr: "" });
     assert.deepEqual(run(join(folder, "x"), "sh", "-c", "echo target is busy; exit 1"), {
       status: 1,
       stderr: "target is busy",
     });
+  });
+
+  test("a dataset that is mounted nowhere is held by nobody", () => {
+    assert.deepEqual(run("no/such-dataset", "true"), { status: 0, stderr: "" });
   });
 
   test("names who holds it, by the program's name alone, and does not run the command", async () => {

@@ -19,11 +19,25 @@ const inputs: VolumeInputs = {
 };
 const owner = "storage-lab/lab";
 const get = "zfs get -Hp -o property,value,source all tank/lun0";
-const list = "zfs list -H -d 1 -t snapshot -o name tank/lun0";
+const marks =
+  "name,property,value,source createtxg,clones,userrefs,org.storage-lab:owner,org.storage-lab:on-delete";
+const list = `zfs get -Hp -d 1 -t snapshot -o ${marks} tank/lun0`;
+const status = "zpool status -P";
+const ofPool = "zpool get -Hp -o property,value,source all tank";
 const node = "test -b /dev/zvol/tank/lun0";
-const there: Record<string, Told> = { [get]: recorded("zfs-get--volume--zfs-2.3.9"), [list]: "", [node]: "" };
+const pool: Record<string, Told> = {
+  [status]: recorded("zpool-status--two-mirrors-log-cache-spare--zfs-2.3.9"),
+  [ofPool]: recorded("zpool-get--two-mirrors--zfs-2.3.9"),
+};
+const there: Record<string, Told> = {
+  ...pool,
+  [get]: recorded("zfs-get--volume--zfs-2.3.9"),
+  [list]: "",
+  [node]: "",
+};
 const gone = "cannot open 'tank/lun0': dataset does not exist\n";
 const absent: Record<string, Told> = {
+  ...pool,
   [get]: { status: 1, stderr: gone },
   [list]: { status: 1, stderr: gone },
   [node]: { status: 1 },
@@ -42,14 +56,28 @@ const refusals = async (
 ): Promise<string[]> => type.refusals?.(desired, await observe(told), last, owner) ?? [];
 const line = (step: Step): string =>
   "argv" in step && step.stdin !== undefined ? step.argv.join(" ") : stepLine(step);
-const marks = "-o org.storage-lab:on-delete=destroy -o org.storage-lab:owner=storage-lab/lab";
+const created = "-o org.storage-lab:on-delete=destroy -o org.storage-lab:owner=storage-lab/lab";
 const wait = "wait up to 120 s for: test -b /dev/zvol/tank/lun0";
 
+/** Lines for snapshots of tank/lun0: name, owner and onDelete set on it, clones. */
+const snapshots = (...all: [name: string, owner: string, onDelete: string, clones?: string][]): string =>
+  all
+    .flatMap(([name, owner, onDelete, clones = "-"]) =>
+      [
+        `createtxg\t9\t-`,
+        `clones\t${clones}\t-`,
+        "userrefs\t0\t-",
+        `org.storage-lab:owner\t${owner || "storage-lab/lab"}\t${owner ? "local" : "inherited from tank/lun0"}`,
+        `org.storage-lab:on-delete\t${onDelete || "destroy"}\t${onDelete ? "local" : "inherited from tank/lun0"}`,
+      ].map((line) => `tank/lun0@${name}\t${line}\n`),
+    )
+    .join("");
+
 describe("observing a volume", () => {
-  test("asks three things at once", async () => {
+  test("asks everything at once", async () => {
     const host = fakeHost(there);
     const observed = await type.observe(host, inputs);
-    assert.deepEqual(host.asked, [get, list, node]);
+    assert.deepEqual(host.asked, [get, list, node, status, ofPool]);
     assert.deepEqual([type.exists(observed), observed.node, observed.snapshots], [true, true, []]);
     assert.equal(type.owner?.(observed, owner), owner);
     assert.deepEqual(type.current(observed, inputs), inputs);
@@ -104,7 +132,7 @@ describe("planning a volume", () => {
       "absent",
       inputs,
       absent,
-      [`zfs create -V 536870912 -o volblocksize=16384 -o compression=off ${marks} tank/lun0`, wait],
+      [`zfs create -V 536870912 -o volblocksize=16384 -o compression=off ${created} tank/lun0`, wait],
     ],
     [
       "absent, sparse, the block size left out",
@@ -117,16 +145,26 @@ describe("planning a volume", () => {
         onDelete: "destroy",
       },
       absent,
-      [`zfs create -s -V 1649267441664 -o sync=always ${marks} tank/lun0`, wait],
+      [`zfs create -s -V 1649267441664 -o sync=always ${created} tank/lun0`, wait],
     ],
     [
       "absent, without a node",
       { ...inputs, volmode: "none" },
       absent,
-      [`zfs create -V 536870912 -o volblocksize=16384 -o compression=off -o volmode=none ${marks} tank/lun0`],
+      [
+        `zfs create -V 536870912 -o volblocksize=16384 -o compression=off -o volmode=none ${created} tank/lun0`,
+      ],
     ],
     ["one property", { ...inputs, compression: "lz4" }, there, ["zfs set compression=lz4 tank/lun0"]],
-    ["grown", { ...inputs, size: "1 GiB" }, there, ["zfs set volsize=1073741824 tank/lun0", wait]],
+    [
+      "grown: the node has the new size before what stands on it looks",
+      { ...inputs, size: "1 GiB" },
+      there,
+      [
+        "zfs set volsize=1073741824 tank/lun0",
+        `wait up to 120 s for: sh -c '[ "$(blockdev --getsize64 "$1")" = "$2" ]' sh /dev/zvol/tank/lun0 1073741824`,
+      ],
+    ],
     ["sparse from now on", { ...inputs, sparse: true }, there, ["zfs set refreservation=none tank/lun0"]],
     [
       "retained from now on",
@@ -146,14 +184,15 @@ describe("planning a volume", () => {
     assert.deepEqual(await plan(undefined, there, { ...inputs, onDelete: "retain" }), []);
   });
 
-  test("an imported volume gets the mark; an inherited one is none", async () => {
+  test("an imported volume gets no mark by itself, but with the next change; an inherited one is none", async () => {
     const text = recorded("zfs-get--volume--zfs-2.3.9").replace(
       /^org.storage-lab:owner.*$/m,
       "org.storage-lab:owner\tstorage-lab/lab\tinherited from tank",
     );
     assert.equal(type.owner?.(await observe({ ...there, [get]: text }), owner), undefined);
-    assert.deepEqual(await plan(inputs, { ...there, [get]: text }), [
-      "zfs set org.storage-lab:owner=storage-lab/lab tank/lun0",
+    assert.deepEqual(await plan(inputs, { ...there, [get]: text }), []);
+    assert.deepEqual(await plan({ ...inputs, sync: "always" }, { ...there, [get]: text }), [
+      "zfs set sync=always org.storage-lab:owner=storage-lab/lab tank/lun0",
     ]);
   });
 });
@@ -175,7 +214,7 @@ describe("what a volume refuses", () => {
     );
   });
   test("to be destroyed with its snapshots", async () => {
-    const told = { ...there, [list]: "tank/lun0@a\ntank/lun0@b\n" };
+    const told = { ...there, [list]: snapshots(["a", "", ""], ["b", "another/stack", "destroy"]) };
     assert.match((await refusals(undefined, told))[0] ?? "", /has snapshots \(tank\/lun0@a, tank\/lun0@b\)/);
     assert.deepEqual(await refusals(undefined, told, { ...inputs, onDelete: "retain" }), []);
   });
