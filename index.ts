@@ -3,26 +3,34 @@ import { Benchmark } from "./components/benchmark.ts";
 import { Fabric } from "./components/fabric.ts";
 import { Hosts } from "./components/hosts.ts";
 import { IscsiInitiator } from "./components/iscsi-initiator.ts";
+import { chapOf, serverOf, sizesOf } from "./components/iscsi-inputs.ts";
 import { IscsiTarget } from "./components/iscsi-target.ts";
 import { Initiator } from "./components/resources.ts";
 import { Storage } from "./components/storage.ts";
+import { poolTolerates } from "./components/zfs-inputs.ts";
 import { type LabConfig, parseConfig } from "./config.ts";
 import { parseSize } from "./provider/size.ts";
+import { baseOf, readBase } from "./stack-file/base.ts";
 
 /** The lab that the stack file describes, and its results. */
 
 const stack = pulumi.getStack();
 
-function settings(): LabConfig {
+async function settings(): Promise<LabConfig> {
+  const own = pulumi.runtime.allConfig();
+  const name = baseOf(own);
+  // Which settings hold a secret: Pulumi tells its programs in this variable.
+  const secretKeys = JSON.parse(process.env.PULUMI_CONFIG_SECRET_KEYS ?? "null") as string[] | null;
   try {
-    return parseConfig(pulumi.runtime.allConfig(), stack);
+    const base = name === undefined ? undefined : await readBase(name, process.cwd());
+    return parseConfig(own, stack, { base, secretKeys: secretKeys ?? undefined });
   } catch (error) {
     if (error instanceof RangeError) throw new pulumi.RunError(error.message);
     throw error;
   }
 }
 
-const lab = settings();
+const lab = await settings();
 const hosts = new Hosts("hosts", { stack, hosts: lab.hosts }).addresses;
 const hostOf = (name: string) => {
   const host = hosts[name];
@@ -34,10 +42,9 @@ const fabric = Object.entries(lab.fabric).map(([name, link]) => new Fabric(name,
 
 const volumes = Object.assign(
   {},
-  ...Object.entries(lab.pools).map(([name, pool]) => {
-    const own = Object.entries(lab.volumes).filter(([volume]) => volume.startsWith(`${name}/`));
-    return new Storage(name, { host: hostOf(pool.host), pool, volumes: Object.fromEntries(own) }).volumes;
-  }),
+  ...Object.entries(lab.pools).map(
+    ([name, pool]) => new Storage(name, { host: hostOf(pool.host), lab, pool }).volumes,
+  ),
 );
 
 /** A host has one name as an initiator, at however many targets. */
@@ -49,7 +56,7 @@ const initiators = Object.fromEntries(
 );
 
 const targets = Object.entries(lab.targets).map(([iqn, target]) => {
-  const server = lab.pools[target.luns[0]?.split("/")[0] ?? ""]?.host ?? "";
+  const server = serverOf(lab, target) ?? "";
   const served = new IscsiTarget(
     iqn,
     {
@@ -61,7 +68,7 @@ const targets = Object.entries(lab.targets).map(([iqn, target]) => {
     // A portal's address must be there before LIO can listen on it.
     { dependsOn: fabric },
   );
-  const clients = target.initiators.flatMap((name) => {
+  const clients = target.initiators.flatMap((name, position) => {
     const initiator = initiators[name];
     if (initiator === undefined) return [];
     const { portals } = target;
@@ -72,7 +79,10 @@ const targets = Object.entries(lab.targets).map(([iqn, target]) => {
       target: served.target,
       portals,
       luns,
-      filesystem: lab.filesystem,
+      sizes: sizesOf(lab, target),
+      chap: chapOf(target),
+      // XFS belongs to one host: where several see the LUN, the first makes it.
+      filesystem: position === 0 ? lab.filesystem : undefined,
     };
     return [new IscsiInitiator(`${name}/${iqn}`, args, { dependsOn: [...fabric, served] })];
   });
@@ -83,8 +93,10 @@ const [first] = targets;
 const [client] = first?.clients ?? [];
 const [clientHost] = first?.target.initiators ?? [];
 
+const { benchmark, filesystem } = lab;
+
 const measured =
-  lab.benchmark && first && client && clientHost
+  benchmark && filesystem && first && client?.filesystem && clientHost
     ? new Benchmark(
         "benchmark",
         {
@@ -104,34 +116,49 @@ const measured =
               pool: first.target.luns[0]?.split("/")[0] ?? "",
               volume: first.target.luns[0] ?? "",
               target: { iqn: first.iqn },
-              mount: lab.filesystem.mount,
-              filesystem: { type: lab.filesystem.type, uuid },
+              mount: filesystem.mount,
+              filesystem: { type: filesystem.type, uuid },
               paths: [
                 { protocol: "iscsi" as const, portal: first.target.portals.iscsi, device: iscsi },
                 { protocol: "iser" as const, portal: first.target.portals.iser, device: iser },
               ],
               workload: {
-                name: lab.benchmark?.workload ?? "sequential",
-                size: bytes(lab.benchmark?.size),
-                runtime: lab.benchmark?.runtime ?? 0,
-                blockSize: bytes(lab.benchmark?.blockSize),
-                depth: lab.benchmark?.depth ?? 0,
+                name: benchmark.workload,
+                size: bytes(benchmark.size),
+                runtime: benchmark.runtime,
+                blockSize: bytes(benchmark.blockSize),
+                depth: benchmark.depth,
                 directions: ["write" as const, "read" as const],
               },
               reference: "lab-a",
             })),
-          settings: { pools: lab.pools, volumes: lab.volumes, fabric: lab.fabric, target: first.target },
+          settings: {
+            pools: lab.pools,
+            volumes: withoutKeys(lab.volumes),
+            fabric: lab.fabric,
+            target: measuredTarget(first.target),
+          },
         },
         { dependsOn: [client] },
       )
     : undefined;
 
-function bytes(size: string | undefined): number {
-  return Number(parseSize(size ?? "0") ?? 0n);
+/** Secrets are no part of a fingerprint; CHAP and a key make no difference to a figure by what they are. */
+function withoutKeys(volumes: LabConfig["volumes"]) {
+  return Object.entries(volumes).map(([name, { key: _key, ...fields }]) => [name, fields]);
+}
+function measuredTarget({ luns, portals, initiators }: LabConfig["targets"][string]) {
+  return { luns, portals, initiators };
 }
 
-/** The stack's outputs; a lab without a benchmark has no results. */
+function bytes(size: string): number {
+  return Number(parseSize(size) ?? 0n);
+}
+
+/** The stack's outputs; a lab without a target or without a benchmark has less of them. */
 export default {
+  /** Which failures each pool survives. */
+  tolerates: Object.fromEntries(Object.entries(lab.pools).map(([name, pool]) => [name, poolTolerates(pool)])),
   targetIqn: first?.served.target.iqn,
   portals: first?.target.portals,
   devices: client && { iscsi: client.sessions.iscsi.device, iser: client.sessions.iser.device },

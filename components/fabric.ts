@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type LabConfig, nameOn } from "../config.ts";
+import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
+import { nameOn } from "../stack-file/words.ts";
 import { Interface, RdmaLink } from "./resources.ts";
 
 /** One network between the lab's hosts: its interfaces with addresses and MTU, and RDMA over them. */

@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
-import { Backstore, Target, type Volume } from "./resources.ts";
+import { backstoreName, chapOf } from "./iscsi-inputs.ts";
+import { Backstore, type Clone, Target, type Volume } from "./resources.ts";
 
 /** A LIO target: its volumes as block backstores and LUNs, a portal for each protocol, its initiators' ACLs. */
 export class IscsiTarget extends pulumi.ComponentResource {
@@ -12,20 +13,24 @@ export class IscsiTarget extends pulumi.ComponentResource {
     args: {
       host: pulumi.Output<HostAddress>;
       target: LabConfig["targets"][string];
-      volumes: Record<string, Volume>;
+      volumes: Record<string, Volume | Clone>;
       initiators: string[];
     },
     options?: pulumi.ComponentResourceOptions,
   ) {
     super("storage-lab:lab:IscsiTarget", iqn, {}, options);
     const { luns, portals } = args.target;
+    const chap = chapOf(args.target);
     const backstores = luns.flatMap((lun) => {
       const volume = args.volumes[lun];
-      // targetcli takes no slash in a backstore's name.
-      const name = lun.replaceAll("/", "-");
-      return volume
-        ? [new Backstore(name, { host: args.host, name, device: volume.device }, { parent: this })]
-        : [];
+      const name = backstoreName(lun);
+      if (volume === undefined) return [];
+      const device = pulumi.output(volume.device).apply((path) => {
+        // Only its origin tells what a clone is, and that may not be in the stack file.
+        if (path === undefined) throw new pulumi.RunError(`${lun} is a file system; a LUN is a volume`);
+        return path;
+      });
+      return [new Backstore(name, { host: args.host, name, device }, { parent: this })];
     });
     this.target = new Target(
       iqn,
@@ -38,6 +43,7 @@ export class IscsiTarget extends pulumi.ComponentResource {
         ],
         luns: pulumi.output(backstores.map(({ name }, lun) => ({ lun, backstore: name }))),
         acls: args.initiators.map((initiator) => ({ initiator })),
+        ...(chap && { chap: pulumi.secret(chap) }),
       },
       { parent: this },
     );

@@ -1,46 +1,66 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type LabConfig, poolVdevs } from "../config.ts";
+import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
-import { Pool, Volume } from "./resources.ts";
+import { Clone, Dataset, Pool, Snapshot, Volume } from "./resources.ts";
+import { poolInputs } from "./zfs-inputs.ts";
 
-/** A pool and its volumes. */
+type Thing = Pool | Dataset | Volume | Snapshot | Clone;
+
+/** A pool and what is in it: each thing stands on what it lies below, or begins as. */
 export class Storage extends pulumi.ComponentResource {
-  /** By full name: `tank/lun0`. */
-  readonly volumes: Record<string, Volume> = {};
+  /** The volumes, and the clones of volumes, by full name: `tank/lun0`. */
+  readonly volumes: Record<string, Volume | Clone> = {};
 
   constructor(
     name: string,
-    args: {
-      host: pulumi.Output<HostAddress>;
-      pool: LabConfig["pools"][string];
-      volumes: LabConfig["volumes"];
-    },
+    args: { host: pulumi.Output<HostAddress>; lab: LabConfig; pool: LabConfig["pools"][string] },
     options?: pulumi.ComponentResourceOptions,
   ) {
     super("storage-lab:lab:Storage", name, {}, options);
-    const { ashift, properties, filesystemProperties, wipe, onDelete } = args.pool;
-    const pool = new Pool(
-      name,
-      {
-        host: args.host,
-        name,
-        vdevs: poolVdevs(args.pool),
-        ashift,
-        ...(properties && { properties }),
-        ...(filesystemProperties && { filesystemProperties }),
-        ...(wipe && { wipe }),
-        onDelete,
-      },
-      { parent: this },
-    );
-    for (const [volumeName, { ...volume }] of Object.entries(args.volumes)) {
-      const inPool = pulumi.interpolate`${pool.name}/${volumeName.slice(name.length + 1)}`;
-      this.volumes[volumeName] = new Volume(
-        volumeName,
-        { host: args.host, ...volume, name: inPool },
-        { parent: this },
-      );
-    }
+    const { host, lab } = args;
+    const below = { parent: this };
+    const inputs = { host, ...poolInputs(name, args.pool) };
+    const things = new Map<string, Thing>([[name, new Pool(name, inputs, below)]]);
+
+    /** The thing of this full name, made when it is first asked for. */
+    const thing = (full: string): Thing => {
+      const there = things.get(full);
+      if (there !== undefined) return there;
+      const made = make(full);
+      things.set(full, made);
+      return made;
+    };
+    const make = (full: string): Thing => {
+      const [of = "", label] = full.split("@");
+      if (label !== undefined) {
+        const fields = lab.snapshots[full];
+        if (fields === undefined) throw new Error(`no snapshot ${full}`);
+        // Where it is recursive, what is declared below is there first; clones may stand on this very snapshot.
+        const lower = plain.filter((other) => fields.recursive && other.startsWith(`${of}/`)).map(thing);
+        const at = pulumi.interpolate`${thing(of).name}@${label}`;
+        return new Snapshot(full, { host, ...fields, name: at }, { ...below, dependsOn: lower });
+      }
+      const cut = full.lastIndexOf("/");
+      const at = pulumi.interpolate`${thing(full.slice(0, cut)).name}/${full.slice(cut + 1)}`;
+      const [dataset, volume, clone] = [lab.datasets[full], lab.volumes[full], lab.clones[full]];
+      if (dataset) return new Dataset(full, { host, ...secretKey(dataset), name: at }, below);
+      if (volume) {
+        this.volumes[full] = new Volume(full, { host, ...secretKey(volume), name: at }, below);
+        return this.volumes[full];
+      }
+      if (clone === undefined) throw new Error(`no dataset ${full}`);
+      // A snapshot that the stack file does not declare is there, taken by somebody else.
+      const snapshot = clone.snapshot in lab.snapshots ? thing(clone.snapshot).name : clone.snapshot;
+      this.volumes[full] = new Clone(full, { host, ...clone, name: at, snapshot }, below);
+      return this.volumes[full];
+    };
+    const mine = (declared: object): string[] =>
+      Object.keys(declared).filter((full) => full.split(/[/@]/)[0] === name);
+    const plain = [...mine(lab.datasets), ...mine(lab.volumes)];
+    for (const full of [...plain, ...mine(lab.clones), ...mine(lab.snapshots)]) thing(full);
     this.registerOutputs({});
   }
 }
+
+const secretKey = <T extends { key?: string | undefined }>(fields: T) =>
+  fields.key === undefined ? fields : { ...fields, key: pulumi.secret(fields.key) };

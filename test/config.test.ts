@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { globSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { parseConfig, poolVdevs } from "../config.ts";
+import { poolTolerates, poolVdevs } from "../components/zfs-inputs.ts";
+import { type Beside, parseConfig } from "../config.ts";
+import { type Base, baseOf, readBase } from "../stack-file/base.ts";
 
 /** A whole stack file; each case changes one place of it. */
 const whole = () => ({
@@ -39,12 +43,24 @@ const whole = () => ({
 
 const target = "iqn.2026-09.com.example.lab:tank";
 
-function parse(change: (stack: ReturnType<typeof whole>) => object) {
-  const stack = { ...whole(), ...change(whole()) };
-  const settings = Object.fromEntries(
+const inJson = (stack: object): Record<string, string> =>
+  Object.fromEntries(
     Object.entries(stack).map(([key, value]) => [`storage-lab:${key}`, JSON.stringify(value)]),
   );
-  return parseConfig({ ...settings, "other:key": "1" }, "lab");
+
+function parse(change: (stack: ReturnType<typeof whole>) => object, beside: Beside = {}) {
+  return parseConfig({ ...inJson({ ...whole(), ...change(whole()) }), "other:key": "1" }, "lab", beside);
+}
+
+/** The error of a stack file that is refused. */
+function refused(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof RangeError, String(error));
+    return error.message;
+  }
+  throw new assert.AssertionError({ message: "not refused" });
 }
 
 test("defaults are filled in, once and here", () => {
@@ -91,6 +107,41 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
       /storage-lab:volumes\.tank\/lun0\.size: "2 GB" is no size: write a number with an IEC unit/,
     ],
     [
+      'trap: size "64MB" against a minimum "64M": exact units',
+      (s) => ({ hosts: { ...s.hosts, storage: { virtual: { disks: "8 x 64MB" } } } }),
+      /hosts\.storage\.virtual\.disks: "64MB" is no size: .*; MB may be 64 MiB \(67108864 bytes\) or 64000000 bytes/,
+    ],
+    [
+      "trap: a disk below ZFS's smallest, in bytes",
+      (s) => ({ hosts: { ...s.hosts, storage: { virtual: { disks: "8 x 64000000" } } } }),
+      /disks: a disk of 64000000 \(64000000 bytes\) is too small for ZFS; the smallest is 64 MiB \(67108864 bytes\)/,
+    ],
+    [
+      "trap: size 33561640KB",
+      () => ({ volumes: { "tank/lun0": { size: "33561640KB" } } }),
+      /lun0\.size: "33561640KB" is no size: .*; KB may be 33561640 KiB \(34367119360 bytes\) or 33561640000 bytes/,
+    ],
+    [
+      "trap: size 33561640K with 16K blocks, both numbers",
+      () => ({ volumes: { "tank/lun0": { size: "33561640K" } } }),
+      /lun0\.size: 33561640K \(34367119360 bytes\) is no whole multiple of volblocksize 16 KiB; the next is 33561648 KiB \(34367127552 bytes\)/,
+    ],
+    ...["c0", "mirror1", "raidz-a", "spares", "log", "draid"].map((name): (typeof cases)[number] => [
+      `trap: pool name ${name} is reserved`,
+      () => ({
+        pools: { [name]: { host: "storage", data: { stripe: 1, disks: "by-id/virtio-DISK01" } } },
+        volumes: {},
+        targets: {},
+        benchmark: "none",
+      }),
+      new RegExp(`storage-lab:pools\\.${name}: "${name}" is refused by zpool`),
+    ]),
+    [
+      "pool name with a blank",
+      (s) => ({ pools: { ...s.pools, "my tank": { ...s.pools.tank } } }),
+      /pools\.my tank: a pool's name is a letter, then/,
+    ],
+    [
       "volblocksize no power of two",
       () => ({ volumes: { "tank/lun0": { size: "2 GiB", volblocksize: "12K" } } }),
       /lun0\.volblocksize: 12K is no power of two from 512 B to 128 KiB/,
@@ -98,7 +149,7 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
     [
       "size no multiple of volblocksize",
       () => ({ volumes: { "tank/lun0": { size: "200000004096" } } }),
-      /lun0\.size: 200000004096 \(200000004096 bytes\) is no whole multiple of volblocksize 16 KiB; the next is 195312512 KiB/,
+      /lun0\.size: 200000004096 \(200000004096 bytes\) is no whole multiple of volblocksize 16 KiB; the next is 195312512 KiB \(200000012288 bytes\)/,
     ],
     [
       "portal missing",
@@ -120,7 +171,7 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
           },
         },
       }),
-      /portals\.iscsi: "10\.10\.10\.1" is no portal: ADDRESS:PORT/,
+      /portals\.iscsi: "10\.10\.10\.1" is no portal: a portal is an IP address with its port, such as 10\.10\.10\.1:3260/,
     ],
     [
       "portal on no address of the server",
@@ -133,7 +184,7 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
           },
         },
       }),
-      /portals\.iscsi: 10\.10\.10\.9 is no address of storage in fabric \(10\.10\.10\.1\)/,
+      /portals\.iscsi: 10\.10\.10\.9 is no address of storage in fabric \(10\.10\.10\.1\/24\)/,
     ],
     [
       "one portal for both protocols",
@@ -151,7 +202,142 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
     [
       "IQN with an underscore",
       () => ({ targets: { "iqn.2026-09.com.example:my_tank": whole().targets[target] } }),
-      /"iqn.2026-09.com.example:my_tank" is no IQN/,
+      /targets\.iqn.2026-09.com.example:my_tank: "iqn.2026-09.com.example:my_tank" is no iSCSI name: it holds "_"/,
+    ],
+    ...(
+      [
+        ["iqn.2026-13.com.example:x", /13 is no month/],
+        ["iqn.2026-09.com.example:Tank", /write it in lower case/],
+        ["iqn.2026-09.com.example:my tank", /it holds " "/],
+        ["iqn.2026-09.lab:tank", /its domain lab needs two labels/],
+        ["tank", /write it as iqn\.2026-09\.com\.example:name/],
+      ] as const
+    ).map(([name, message]): (typeof cases)[number] => [
+      `trap: IQN ${name}`,
+      () => ({ targets: { [name]: whole().targets[target] } }),
+      message,
+    ]),
+    ...(
+      [
+        ["fd00::1", /"fd00::1" is no portal: .* such as \[fd00::1\]:3260/],
+        ["fd00::1:3260", /"fd00::1:3260" is no portal/],
+        ["storage:3260", /"storage:3260" is no portal/],
+        ["10.10.10.1:65536", /"10\.10\.10\.1:65536" is no portal/],
+        ["0.0.0.0:3260", /0\.0\.0\.0 is no address of storage in fabric/],
+        ["[::]:3260", /:: is no address of storage in fabric/],
+      ] as const
+    ).map(([iscsi, message]): (typeof cases)[number] => [
+      `trap: portal ${iscsi}`,
+      (s) => ({
+        targets: { [target]: { ...s.targets[target], portals: { iscsi, iser: "10.10.10.1:3261" } } },
+      }),
+      message,
+    ]),
+    [
+      "another target's portal by the other protocol, spelled otherwise",
+      (s) => ({
+        volumes: { ...s.volumes, "tank/lun1": { size: "1 GiB" } },
+        fabric: { link: { kind: "rxe", device: "eth1", addresses: { storage: "fd00::1/64" } } },
+        targets: {
+          [target]: {
+            luns: ["tank/lun0"],
+            initiators: ["initiator"],
+            portals: { iscsi: "[fd00::1]:3260", iser: "[fd00::1]:3261" },
+          },
+          [`${target}2`]: {
+            luns: ["tank/lun1"],
+            initiators: ["initiator"],
+            portals: { iscsi: "[fd00:0::1]:3261", iser: "[fd00::1]:3263" },
+          },
+        },
+      }),
+      /lab:tank2\.portals\.iscsi: \[fd00::1\]:3261 is the iSER portal of target iqn\.2026-09\.com\.example\.lab:tank too/,
+    ],
+    [
+      "LUN of two targets",
+      (s) => ({
+        targets: {
+          ...s.targets,
+          [`${target}2`]: {
+            ...s.targets[target],
+            portals: { iscsi: "10.10.10.1:3262", iser: "10.10.10.1:3263" },
+          },
+        },
+      }),
+      /lab:tank2\.luns: tank\/lun0 is a LUN of target iqn\.2026-09\.com\.example\.lab:tank too/,
+    ],
+    [
+      "two LUNs of one backstore's name",
+      (s) => ({
+        datasets: { "tank/a": {} },
+        volumes: { ...s.volumes, "tank/a/b": { size: "1 GiB" }, "tank/a-b": { size: "1 GiB" } },
+        targets: { [target]: { ...s.targets[target], luns: ["tank/a/b", "tank/a-b"] } },
+      }),
+      /storage-lab:targets: LUNs tank\/a\/b and tank\/a-b would both be backstore tank-a-b/,
+    ],
+    [
+      "LUN twice in a target",
+      (s) => ({ targets: { [target]: { ...s.targets[target], luns: ["tank/lun0", "tank/lun0"] } } }),
+      /lab:tank\.luns: tank\/lun0 is listed twice/,
+    ],
+    [
+      "initiator twice in a target",
+      (s) => ({ targets: { [target]: { ...s.targets[target], initiators: ["initiator", "initiator"] } } }),
+      /lab:tank\.initiators: initiator is listed twice/,
+    ],
+    [
+      "disk of two pools",
+      (s) => ({
+        pools: { ...s.pools, fast: { host: "storage", data: { stripe: 1, disks: "by-id/virtio-DISK08" } } },
+      }),
+      /pools\.fast: \/dev\/disk\/by-id\/virtio-DISK08 is a disk of pool tank too/,
+    ],
+    [
+      "dRAID's words for another layout",
+      () => ({
+        pools: {
+          tank: { host: "storage", data: { raidz1: 4, data: 3, disks: "by-id/virtio-DISK{01..04}" } },
+        },
+      }),
+      /pools\.tank\.data\.data: data is for dRAID; this is raidz1/,
+    ],
+    [
+      "spread over one enclosure",
+      () => ({
+        pools: {
+          tank: {
+            host: "storage",
+            data: { mirror: 2, disks: "by-id/virtio-DISK01", spread: "enclosure" },
+          },
+        },
+      }),
+      /pools\.tank\.data\.disks: spread: enclosure needs two enclosures or more, and here is one/,
+    ],
+    [
+      "mirrored L2ARC",
+      (s) => ({
+        pools: {
+          tank: { ...s.pools.tank, log: undefined, cache: { mirror: 2, disks: "by-id/virtio-DISK{07..08}" } },
+        },
+      }),
+      /pools\.tank\.cache: cache disks stand alone/,
+    ],
+    [
+      "disk to wipe that is none of the pool's",
+      (s) => ({
+        pools: { tank: { ...s.pools.tank, log: undefined, wipe: "by-id/virtio-DISK{07..08}" } },
+      }),
+      /pools\.tank\.wipe: \/dev\/disk\/by-id\/virtio-DISK07 is no disk of this pool's vdevs/,
+    ],
+    [
+      "benchmark without a target",
+      () => ({ targets: {} }),
+      /storage-lab:benchmark: it measures a target, and targets has none/,
+    ],
+    [
+      "benchmark without a file system",
+      () => ({ filesystem: "none" }),
+      /storage-lab:benchmark: it measures a file on the LUN: declare filesystem/,
     ],
     [
       "initiator without a name",
@@ -196,12 +382,12 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
           },
         },
       }),
-      /disk \/dev\/disk\/by-id\/virtio-DISK01 is used twice/,
+      /storage-lab:pools\.tank: \/dev\/disk\/by-id\/virtio-DISK01 is declared more than once; a disk has one place/,
     ],
     [
       "no layout",
       () => ({ pools: { tank: { host: "storage", data: { disks: "by-id/virtio-DISK01" } } } }),
-      /one of stripe, mirror, raidz1, raidz2, raidz3 says the layout; found none/,
+      /one of stripe, mirror, raidz1, raidz2, raidz3, draid1, draid2, draid3 says the layout; found none/,
     ],
     [
       "disks left over",
@@ -216,9 +402,85 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
       /volumes\.dozer\/lun0: a volume is POOL\/NAME, and there is no pool dozer; pools: tank/,
     ],
     [
-      "volume below a dataset",
+      "volume below a dataset that is not declared",
       () => ({ volumes: { "tank/db/lun0": { size: "1G" } } }),
-      /volumes\.tank\/db\/lun0: a volume lies right in its pool/,
+      /volumes\.tank\/db\/lun0: there is no dataset tank\/db above it: declare datasets\.tank\/db, \{\} is enough/,
+    ],
+    [
+      "a pool as a dataset",
+      () => ({ datasets: { tank: {} } }),
+      /datasets\.tank: a dataset's name is POOL\/DATASET/,
+    ],
+    [
+      "one name for a volume and a dataset",
+      () => ({ datasets: { "tank/lun0": {} } }),
+      /volumes\.tank\/lun0: tank\/lun0 stands in datasets too; a name has one use/,
+    ],
+    [
+      "dataset with a blank in its name",
+      () => ({ datasets: { "tank/my apps": {} } }),
+      /storage-lab:datasets\.tank\/my apps: /,
+    ],
+    [
+      "recordsize no power of two",
+      () => ({ datasets: { "tank/apps": { recordsize: "100 KiB" } } }),
+      /storage-lab:datasets\.tank\/apps\.recordsize: /,
+    ],
+    [
+      "volblocksize on a dataset",
+      () => ({ datasets: { "tank/apps": { volblocksize: "16 KiB" } } }),
+      /storage-lab:datasets\.tank\/apps\.volblocksize: there is no such key/,
+    ],
+    [
+      "encryption without a key",
+      () => ({ datasets: { "tank/apps": { encryption: "aes-256-gcm" } } }),
+      /storage-lab:datasets\.tank\/apps\.key/,
+    ],
+    [
+      "snapshot of nothing",
+      () => ({ snapshots: { "tank/lun9@before": {} } }),
+      /snapshots\.tank\/lun9@before: a snapshot is DATASET@NAME, and "tank\/lun9" stands neither in pools nor in datasets, volumes, clones/,
+    ],
+    [
+      "snapshot without a name",
+      () => ({ snapshots: { "tank/lun0": {} } }),
+      /storage-lab:snapshots\.tank\/lun0: /,
+    ],
+    [
+      "clone without its snapshot",
+      () => ({ clones: { "tank/copy": {} } }),
+      /clones\.tank\/copy\.snapshot: missing/,
+    ],
+    [
+      "clone in another pool",
+      (s) => ({
+        pools: { ...s.pools, fast: { host: "initiator", data: { stripe: 1, disks: "by-id/x" } } },
+        clones: { "fast/copy": { snapshot: "tank/lun0@before" } },
+      }),
+      /clones\.fast\/copy\.snapshot: tank\/lun0@before is in another pool/,
+    ],
+    [
+      "clones of each other",
+      () => ({ clones: { "tank/a": { snapshot: "tank/b@1" }, "tank/b": { snapshot: "tank/a@1" } } }),
+      /clones\.tank\/a\.snapshot: tank\/b@1 is a snapshot of the clone itself, or of one of its clones/,
+    ],
+    [
+      "clone of a file system as a LUN",
+      (s) => ({
+        datasets: { "tank/apps": {} },
+        clones: { "tank/copy": { snapshot: "tank/apps@1" } },
+        targets: { [target]: { ...s.targets[target], luns: ["tank/copy"] } },
+      }),
+      /lab:tank\.luns: tank\/copy is a clone of a file system; a LUN is a volume/,
+    ],
+    [
+      "one UUID for two file systems",
+      (s) => ({
+        filesystem: { uuid: "d922ce42-fa81-8ccb-a2af-d22a64ae1b33" },
+        volumes: { ...s.volumes, "tank/lun1": { size: "1 GiB" } },
+        targets: { ...s.targets, [`${target}2`]: { ...s.targets[target], luns: ["tank/lun1"] } },
+      }),
+      /filesystem\.uuid: it names one file system, and there are 2 targets/,
     ],
     [
       "disk pattern that runs backwards",
@@ -266,6 +528,296 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
           return true;
         },
       );
+    });
+  }
+});
+
+test("what lies deeper, snapshots and clones are taken as declared", () => {
+  const lab = parse((s) => ({
+    datasets: { "tank/apps": { recordsize: "128 KiB", quota: 10737418240, atime: false, canmount: "off" } },
+    volumes: { ...s.volumes, "tank/apps/db": { size: 1073741824, copies: 2 } },
+    snapshots: { "tank/lun0@before": {}, "tank@all": { recursive: true, onDelete: "destroy" } },
+    clones: { "tank/copy": { snapshot: "tank/lun0@before", readonly: true } },
+  }));
+  assert.deepEqual(lab.datasets["tank/apps"], {
+    recordsize: "128 KiB",
+    quota: "10737418240",
+    atime: "off",
+    canmount: "off",
+    onDelete: "retain",
+  });
+  assert.equal(lab.volumes["tank/apps/db"]?.size, "1073741824");
+  assert.equal(lab.volumes["tank/apps/db"]?.copies, 2);
+  assert.deepEqual(lab.snapshots, {
+    "tank/lun0@before": { onDelete: "retain" },
+    "tank@all": { recursive: true, onDelete: "destroy" },
+  });
+  assert.deepEqual(lab.clones["tank/copy"], {
+    snapshot: "tank/lun0@before",
+    readonly: "on",
+    onDelete: "retain",
+  });
+});
+
+test("a pool's fields are the type's own; disks may be patterns", () => {
+  const { tank } = parse((s) => ({
+    pools: {
+      tank: { ...s.pools.tank, offline: "by-id/virtio-DISK{01..02}", expand: true, waitForResilver: true },
+    },
+  })).pools;
+  assert.deepEqual(tank?.offline, ["/dev/disk/by-id/virtio-DISK01", "/dev/disk/by-id/virtio-DISK02"]);
+  assert.deepEqual([tank?.expand, tank?.waitForResilver], [true, true]);
+});
+
+test("only pools: a stack needs hosts, and nothing else", () => {
+  const lab = parseConfig(inJson({ hosts: whole().hosts, pools: whole().pools }), "lab");
+  assert.deepEqual([lab.volumes, lab.fabric, lab.targets], [{}, {}, {}]);
+  assert.equal(lab.filesystem, undefined);
+  assert.equal(lab.benchmark, undefined);
+});
+
+test("targets of one host may share a portal of one protocol", () => {
+  const lab = parse((s) => ({
+    volumes: { ...s.volumes, "tank/lun1": { size: "1 GiB" } },
+    targets: { ...s.targets, [`${target}2`]: { ...s.targets[target], luns: ["tank/lun1"] } },
+  }));
+  assert.equal(Object.keys(lab.targets).length, 2);
+});
+
+describe("which failures a pool survives", () => {
+  const cases: [name: string, pool: object, sentence: string][] = [
+    [
+      "lab",
+      {
+        data: { mirror: 3, disks: "by-id/virtio-DISK{01..06}" },
+        log: { mirror: 2, disks: "by-id/virtio-DISK{07..08}" },
+      },
+      "data: any 2 disks of each vdev; log: any 1 disk",
+    ],
+    [
+      "72 disks in three enclosures",
+      {
+        data: { mirror: 3, disks: "by-id/scsi-D2700-{1..3}-bay{01..24}", spread: "enclosure" },
+        log: { stripe: 1, disks: "by-id/nvme" },
+        cache: { stripe: 1, disks: "by-id/ssd-{a,b}" },
+        spare: { stripe: 1, disks: "by-id/spare" },
+      },
+      "data: any 2 disks of each vdev, or any 2 whole enclosures; log: no failure, if the host fails with it: the last synchronous writes would be lost; cache: any failure, it holds copies only",
+    ],
+    [
+      "a single special disk under mirrors",
+      {
+        data: { mirror: 2, disks: "by-id/virtio-DISK{01..02}" },
+        special: { stripe: 1, disks: "by-id/virtio-DISK03" },
+      },
+      "data: any 1 disk; special: no failure",
+    ],
+  ];
+  for (const [name, pool, sentence] of cases) {
+    test(name, () => {
+      const stack = { hosts: { a: { ssh: "a" } }, pools: { tank: { host: "a", ...pool } } };
+      const { tank } = parseConfig(inJson(stack), "lab").pools;
+      assert.equal(tank && poolTolerates(tank), sentence);
+    });
+  }
+});
+
+describe("a base", () => {
+  const base = (settings: object = whole()): Base => ({
+    stack: "lab",
+    settings: Object.fromEntries(
+      Object.entries(settings).map(([key, value]) => [`storage-lab:${key}`, value]),
+    ),
+  });
+  const pools = { tank: { host: "storage", data: { raidz2: 8, disks: "by-id/virtio-DISK{01..08}" } } };
+  const on = (own: object, from: Base) =>
+    parseConfig(inJson({ base: from.stack, ...own }), "lab-raidz2", { base: from });
+
+  test("stands in for each key that is left out, and for no part of one that is not", () => {
+    const lab = on({ pools }, base());
+    const { tank } = lab.pools;
+    assert.deepEqual(tank && poolVdevs(tank).map(({ role, type, disks }) => [role, type, disks.length]), [
+      ["data", "raidz2", 8],
+    ]);
+    assert.equal(lab.volumes["tank/lun0"]?.size, "2 GiB");
+    assert.equal(lab.benchmark?.runtime, 180);
+  });
+
+  test("what it has can be left out: {} or none", () => {
+    const lab = on({ targets: {}, fabric: {}, filesystem: "none", benchmark: "none" }, base());
+    assert.deepEqual(
+      [lab.targets, lab.fabric, lab.filesystem, lab.benchmark],
+      [{}, {}, undefined, undefined],
+    );
+  });
+
+  test("of other projects' settings nothing is taken", () => {
+    on(
+      { pools },
+      { ...base(), settings: { ...base().settings, "other:key": 1, "storagelab:readOnly": true } },
+    );
+  });
+
+  const cases: [name: string, own: object, from: Base, message: RegExp][] = [
+    [
+      "what is wrong in it is said of its file",
+      { pools: { dozer: pools.tank } },
+      base(),
+      /^ {2}storage-lab:volumes\.tank\/lun0 \(in Pulumi\.lab\.yaml\): a volume is POOL\/NAME, and there is no pool tank; pools: dozer$/m,
+    ],
+    [
+      "the stack itself",
+      { pools },
+      { ...base(), stack: "lab-raidz2" },
+      /storage-lab:base: lab-raidz2 is this stack itself/,
+    ],
+    [
+      "one with a base of its own",
+      { pools },
+      base({ ...whole(), base: "other" }),
+      /storage-lab:base: Pulumi\.lab\.yaml has a base itself \("other"\); name a stack file without one/,
+    ],
+    [
+      "one with a secret that would be taken over",
+      { pools },
+      base({
+        ...whole(),
+        targets: {
+          [target]: { ...whole().targets[target], chap: { user: "u", password: { secure: "v1:x" } } },
+        },
+      }),
+      /storage-lab:targets \(in Pulumi\.lab\.yaml\): Pulumi\.lab\.yaml has a secret here, which opens with that stack's key alone/,
+    ],
+  ];
+  for (const [name, own, from, message] of cases)
+    test(name, () =>
+      assert.match(
+        refused(() => on(own, from)),
+        message,
+      ),
+    );
+
+  test("a secret in a key that is not taken over is no matter", () => {
+    on({ pools, targets: {}, benchmark: "none" }, base({ ...whole(), targets: { x: { secure: "v1:x" } } }));
+  });
+
+  test("its file is read as Pulumi reads it; one that is not there is named", async () => {
+    const folder = join(import.meta.dirname, "..");
+    const read = await readBase("lab", folder);
+    const own = { base: "lab", pools };
+    assert.equal(parseConfig(inJson(own), "lab-raidz2", { base: read }).volumes["tank/lun0"]?.size, "2 GiB");
+    await assert.rejects(
+      readBase("no-such", folder),
+      /storage-lab:base: no-such: there is no Pulumi\.no-such\.yaml/,
+    );
+  });
+});
+
+describe("CHAP", () => {
+  const canary = "canary-7f3a91";
+  const withChap = (chap: unknown, beside: Beside = { secretKeys: ["storage-lab:targets"] }) =>
+    parse((s) => ({ targets: { [target]: { ...s.targets[target], chap } } }), beside);
+
+  test("one way and mutual", () => {
+    const one = { user: "lab", password: canary };
+    const both = { ...one, mutual: { user: "target", password: `${canary}2` } };
+    for (const chap of [one, both]) assert.deepEqual(withChap(chap).targets[target]?.chap, chap);
+  });
+
+  const wrong: [name: string, chap: unknown, message: RegExp][] = [
+    ["no user", { password: canary }, /chap\.user: missing/],
+    ["the password alone", canary, /chap: Invalid input: expected object/],
+    ["a list", [canary], /chap: Invalid input: expected object/],
+    ["the password as a key", { user: "lab", password: { [canary]: 1 } }, /chap\.password: Invalid input/],
+    ["300 characters", { user: "lab", password: canary.repeat(30) }, /chap\.password: Too big/],
+    ["an empty one", { user: "lab", password: "" }, /chap\.password: Too small/],
+    [
+      "a blank at its end",
+      { user: "lab", password: `${canary} ` },
+      /chap\.password may hold printable ASCII/,
+    ],
+    [
+      "the same both ways",
+      { user: "lab", password: canary, mutual: { user: "t", password: canary } },
+      /lab:tank\.chap\.mutual\.password: the target's secret has to differ/,
+    ],
+    [
+      "mutual without its password",
+      { user: "lab", password: canary, mutual: { user: "t" } },
+      /chap\.mutual\.password: missing/,
+    ],
+  ];
+  for (const [name, chap, message] of wrong) {
+    test(`${name}: refused, and the password is not in the error`, () => {
+      const error = refused(() => withChap(chap));
+      assert.match(error, message);
+      assert.ok(!error.includes(canary), error);
+    });
+  }
+
+  test("a key in clear is refused as well, and one of a wrong form is not shown", () => {
+    const encrypted = { encryption: "aes-256-gcm", keyformat: "passphrase", key: canary };
+    const volumes = { "tank/lun0": { size: "2 GiB", ...encrypted } };
+    const clear = refused(() => parse(() => ({ volumes }), { secretKeys: [] }));
+    assert.ok(clear.includes(`--path 'storage-lab:volumes["tank/lun0"].key'`), clear);
+    const short = { ...encrypted, keyformat: "hex" };
+    const wrong = refused(() =>
+      parse(() => ({ volumes: { "tank/lun0": { size: "2 GiB", ...short } } }), {
+        secretKeys: ["storage-lab:volumes"],
+      }),
+    );
+    for (const error of [clear, wrong]) assert.ok(!error.includes(canary), error);
+  });
+
+  test("a password in clear is refused with the command that sets it, and is not in the error", () => {
+    const chap = { user: "lab", password: canary, mutual: { user: "t", password: `${canary}2` } };
+    const error = refused(() => withChap(chap, { secretKeys: [] }));
+    for (const path of ["chap.password", "chap.mutual.password"]) {
+      assert.ok(
+        error.includes(`pulumi config set --secret --path 'storage-lab:targets["${target}"].${path}'`),
+        error,
+      );
+    }
+    assert.ok(!error.includes(canary), error);
+  });
+});
+
+describe("the stack files that are shipped", () => {
+  const folder = join(import.meta.dirname, "..");
+  const names = globSync("Pulumi.*.yaml", { cwd: folder }).map((file) => file.split(".")[1] ?? "");
+  /** As Pulumi hands them to the program. */
+  const settingsOf = async (name: string): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      Object.entries((await readBase(name, folder)).settings).map(([key, value]) => [
+        key,
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]),
+    );
+  const survives: Record<string, string[]> = {
+    lab: ["data: any 2 disks of each vdev; log: any 1 disk"],
+    "lab-mirror2": ["data: any 1 disk of each vdev; log: any 1 disk"],
+    "lab-raidz1": ["data: any 1 disk; log: any 1 disk"],
+    "lab-raidz2": ["data: any 2 disks; log: any 1 disk"],
+    "lab-raidz3": ["data: any 3 disks; log: any 1 disk"],
+    "lab-draid": ["data: any 2 disks"],
+    "lab-no-slog": ["data: any 2 disks of each vdev"],
+    "lab-l2arc": [
+      "data: any 2 disks of each vdev; log: no failure, if the host fails with it: the last synchronous writes would be lost; cache: any failure, it holds copies only",
+    ],
+    "lab-special": ["data: any 1 disk of each vdev; special: any 1 disk; log: any 1 disk"],
+    "lab-two-pools": ["data: any 1 disk", "data: any 1 disk of each vdev"],
+    r710: ["data: any 2 disks of each vdev, or any 2 whole enclosures; log: any 1 disk"],
+  };
+
+  test("are all known here", () => assert.deepEqual(names.sort(), Object.keys(survives).sort()));
+
+  for (const [name, sentences] of Object.entries(survives)) {
+    test(`${name}: ${sentences.join(" and ")}`, async () => {
+      const own = await settingsOf(name);
+      const base = baseOf(own);
+      const beside = base === undefined ? {} : { base: await readBase(base, folder) };
+      const lab = parseConfig(own, name, { ...beside, secretKeys: [] });
+      assert.deepEqual(Object.values(lab.pools).map(poolTolerates), sentences);
     });
   }
 });

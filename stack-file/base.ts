@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
+import type { Problem } from "./problems.ts";
+
+/**
+ * `storage-lab:base: lab`: each key that a stack file leaves out is taken, whole, from Pulumi.lab.yaml. Keys are
+ * not merged inside: what stands in a file is all that counts for that key.
+ */
+
+/** Another stack file's settings, as its YAML has them. */
+export type Base = { stack: string; settings: Record<string, unknown> };
+
+const prefix = "storage-lab:";
+
+/** The base that a stack file names. */
+export const baseOf = (settings: Record<string, string>): string | undefined => settings[`${prefix}base`];
+
+/** Reads a base from the project's folder, as Pulumi reads a stack file. */
+export async function readBase(stack: string, folder: string): Promise<Base> {
+  const file = `Pulumi.${stack}.yaml`;
+  if (!existsSync(`${folder}/${file}`))
+    throw new RangeError(`storage-lab:base: ${stack}: there is no ${file} in ${folder}`);
+  // Loaded only where it is needed: it takes a good half second.
+  const { LocalWorkspace } = await import("@pulumi/pulumi/automation/index.js");
+  // Reading a stack file runs no command, so none is looked for.
+  const pulumiCommand = { version: null } as unknown as PulumiCommand;
+  try {
+    const workspace = await LocalWorkspace.create({ workDir: folder, pulumiCommand });
+    const { config } = await workspace.stackSettings(stack);
+    return { stack, settings: config ?? {} };
+  } catch (cause) {
+    throw new RangeError(`storage-lab:base: ${file} can't be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** What is taken over, by key without prefix, and what forbids it. */
+export function takenOver(
+  own: Record<string, unknown>,
+  stack: string,
+  base: Base | undefined,
+): { values: Record<string, unknown>; wrong: Problem[] } {
+  if (base === undefined) return { values: {}, wrong: [] };
+  if (base.stack === stack)
+    return {
+      values: {},
+      wrong: [["base", `${stack} is this stack itself; name another, or leave base out`]],
+    };
+  const theirs = Object.entries(base.settings).flatMap(([key, value]): [string, unknown][] =>
+    key.startsWith(prefix) ? [[key.slice(prefix.length), value]] : [],
+  );
+  const values = Object.fromEntries(theirs.filter(([key]) => !(key in own)));
+  const wrong: Problem[] = [];
+  if (theirs.some(([key]) => key === "base")) {
+    wrong.push([
+      "base",
+      `Pulumi.${base.stack}.yaml has a base itself (${JSON.stringify(base.settings[`${prefix}base`])}); name a stack file without one`,
+    ]);
+  }
+  for (const [key, value] of Object.entries(values)) {
+    if (holdsSecret(value))
+      wrong.push([
+        key,
+        `Pulumi.${base.stack}.yaml has a secret here, which opens with that stack's key alone; write ${prefix}${key} in this stack file, and set the secret with pulumi config set --secret --path`,
+      ]);
+  }
+  return { values, wrong };
+}
+
+/** Pulumi writes a secret as `{secure: v1:…}`. */
+function holdsSecret(value: unknown): boolean {
+  if (value === null || typeof value !== "object") return false;
+  return "secure" in value || Object.values(value).some(holdsSecret);
+}
