@@ -218,7 +218,7 @@ test("a guest whose power fails is started again by the next up, and all that wa
 });
 
 test("another layout stands beside it, on guests of its own", async () => {
-  project.edit("Pulumi.lab-raidz2.yaml", /\n {2}storage-lab:benchmark.*/, "");
+  project.edit("Pulumi.lab-raidz2.yaml", /base: lab$/m, "$&\n  storage-lab:benchmark: none");
   await project.must("stack", "init", "lab-raidz2", "--no-select");
   await project.must("up", "--yes", "--skip-preview", "--stack", "lab-raidz2");
   assert.match(await project.on("lab-raidz2", "storage", "zpool status tank"), /raidz2-0/);
