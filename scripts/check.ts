@@ -5,7 +5,9 @@ import { explain } from "./explain.ts";
 /** npm run check: what must hold before every commit, side by side, each with a line and its time. */
 
 /** Programs that exit with an error, and say how to make it fresh, when a generated file is not what it would be. */
-const generated: { name: string; command: string[] }[] = [];
+const generated: { name: string; command: string[] }[] = [
+  { name: "docs/stack-file.md", command: ["node", "scripts/stack-file-reference.ts", "--check"] },
+];
 
 const checks = [
   { name: "format and lint", command: ["biome", "check", "."] },
