@@ -526,6 +526,72 @@ describe("what a pool refuses", () => {
     });
   }
 
+  const many = (changes: Record<number, Partial<Block>>): Record<string, Told> => ({
+    ...absent,
+    [lsblk]: JSON.stringify({
+      blockdevices: JSON.parse(blankDisks).blockdevices.map((one: Block) => {
+        const n = "bcdefghi".indexOf(one.kname.slice(-1)) + 1;
+        return { ...one, ...changes[n] };
+      }),
+    }),
+  });
+  const unfit: [what: string, told: Record<string, Told>, sentence: RegExp][] = [
+    [
+      "swap",
+      many({ 1: { mountpoint: "[SWAP]", fstype: "swap" } }),
+      /virtio-D1: \/dev\/vdb is in use as swap/,
+    ],
+    [
+      "a path of a multipath map",
+      many({
+        1: { children: [{ ...block, kname: "/dev/dm-0", name: "/dev/mapper/mpatha", type: "mpath" }] },
+      }),
+      /virtio-D1: it is a path of \/dev\/mapper\/mpatha, which is to be declared instead/,
+    ],
+    [
+      "an md array on it",
+      many({ 1: { children: [{ ...block, kname: "/dev/md0", name: "/dev/md0", type: "raid1" }] } }),
+      /virtio-D1: \/dev\/md0 \(raid1\) stands on \/dev\/vdb/,
+    ],
+    [
+      "one disk under two names",
+      { ...absent, [links()]: nodes(order).replace("/dev/vdc", "/dev/vdb") },
+      /virtio-D1 \(\/dev\/vdb\) and \/dev\/disk\/by-id\/virtio-D2 \(\/dev\/vdb\) are the same disk/,
+    ],
+    [
+      "a disk much smaller than its mirror's other",
+      many({ 1: { size: 400 * 1024 ** 2 } }),
+      /different sizes.*\n {4}\/dev\/disk\/by-id\/virtio-D1: 400 MiB, 419430400 bytes\n {4}\S+D2: 512 MiB, 536870912 bytes\n.*16 MiB at most/s,
+    ],
+    [
+      "a disk of 64 MB where ZFS wants 64 MiB",
+      many({ 7: { size: 64_000_000 } }),
+      /virtio-D7 has 62500 KiB, 64000000 bytes; ZFS takes no device below 64 MiB, 67108864 bytes/,
+    ],
+    [
+      "sectors larger than ashift means",
+      many({ 3: { "phy-sec": 8192, "log-sec": 8192 } }),
+      /virtio-D3 has sectors of 8192 bytes, ashift 12 means 4096. Declare ashift: 13/,
+    ],
+  ];
+  for (const [what, told, sentence] of unfit) {
+    test(what, async () => {
+      const [refusal, ...others] = await refusals(told);
+      assert.match(refusal ?? "", sentence);
+      assert.deepEqual(others, []);
+    });
+  }
+
+  test("mixed sector sizes in a vdev, unless the stack says which it is to use", async () => {
+    const told = many({ 3: { "phy-sec": 4096 } });
+    assert.deepEqual(await refusals(told), []);
+    const { ashift: _, ...unsaid } = inputs;
+    assert.match(
+      (await refusals(told, unsaid))[0] ?? "",
+      /different sector sizes:.*D3: 4096 bytes physical, 512 bytes logical.*ashift: 12/s,
+    );
+  });
+
   test("content may be wiped where the stack file names the disk, use may not", async () => {
     const wipe = { ...inputs, wipe: [id(1)] };
     assert.deepEqual(await refusals({ ...absent, ...found(1, "ext4") }, wipe), []);
@@ -632,6 +698,259 @@ describe("what a pool refuses", () => {
   });
 });
 
+describe("what a pool's plan does to its users, and what its preview says", () => {
+  const steps = async (
+    told: Record<string, Told>,
+    desired: PoolInputs | undefined,
+    last = desired ?? inputs,
+  ) =>
+    type
+      .plan(desired, await observe(told, last), last, owner)
+      .filter(({ effect }) => effect !== undefined)
+      .map((step) => [step.effect, step.say]);
+  const hints = async (told: Record<string, Told>, desired: PoolInputs) =>
+    type.hints?.(desired, await observe(told, desired)) ?? [];
+
+  test("destroying loses data, exporting is an outage", async () => {
+    assert.deepEqual(await steps(there, undefined), [
+      ["data loss", "destroy pool tank and all that it holds"],
+    ]);
+    assert.deepEqual(await steps(there, undefined, { ...inputs, onDelete: "export" }), [
+      ["outage", "export pool tank, its data stays on the disks"],
+    ]);
+  });
+
+  test("wiping a disk names what is lost; taking a blank one, or a leftover, loses nothing", async () => {
+    const signature = { device: "D1", offset: "0x0", uuid: null, type: "ext4", label: "home" };
+    const told = { ...absent, [`wipefs -J -n ${path(1)}`]: JSON.stringify({ signatures: [signature] }) };
+    assert.deepEqual(await steps(told, { ...inputs, wipe: [id(1)] }), [
+      ["data loss", `wipe ${path(1)}, which holds ext4 "home"`],
+    ]);
+    for (const nothing of [absent, destroyed, killed]) assert.deepEqual(await steps(nothing, inputs), []);
+  });
+
+  test("enabling a feature can't be undone, a property can", async () => {
+    const told = {
+      ...there,
+      [zpoolGet]: String(there[zpoolGet]).replace("feature@edonr\tenabled", "feature@edonr\tdisabled"),
+    };
+    const properties = { "feature@edonr": "enabled", autotrim: "on" };
+    assert.deepEqual(await steps(told, { ...inputs, properties }), [
+      ["cannot be undone", "set feature@edonr of pool tank to enabled"],
+    ]);
+    assert.deepEqual(await plan(there, { ...inputs, properties: { "feature@edonr": "enabled" } }), []);
+    assert.match(
+      (await refusals(there, { ...inputs, properties: { "feature@edonr": "disabled" } }))[0] ?? "",
+      /feature@edonr is enabled, and a feature that is enabled can't be disabled/,
+    );
+  });
+
+  test("special or single disk added to a RAID-Z pool: preview says that it cannot be undone; redundancy is never forced", async () => {
+    const raidz = (...more: PoolInputs["vdevs"]): PoolInputs => ({
+      ...inputs,
+      vdevs: [{ role: "data", type: "raidz1", disks: [1, 2, 3, 4].map(id) }, ...more],
+    });
+    const blank = (...ids: number[]): Record<string, Told> => ({
+      ...there,
+      [status]: recorded("zpool-status--raidz-expanded--zfs-2.3.9"),
+      [lsblk]: blankDisks,
+      [links([1, 2, 3, 4, ...ids].map(path))]: nodes([1, 2, 3, 4, ...ids].map(path)),
+      ...members(1, 2, 3, 4),
+      ...Object.fromEntries(ids.map((n) => [`wipefs -J -n ${path(n)}`, ""])),
+    });
+    const special = raidz({ role: "special", type: "mirror", disks: [id(5), id(6)] });
+    assert.deepEqual(await steps(blank(5, 6), special), [
+      ["cannot be undone", `add special mirror ${path(5)} ${path(6)} to pool tank`],
+    ]);
+    assert.deepEqual(await refusals(blank(5, 6), special), []);
+    assert.match(
+      (await hints(blank(5, 6), special))[0] ?? "",
+      /can't be removed from it again, since the pool has a raidz1 vdev: special mirror/,
+    );
+    for (const role of ["special", "data"] as const) {
+      const single = raidz({ role, type: "stripe", disks: [id(5)] });
+      assert.match(
+        (await refusals(blank(5), single))[0] ?? "",
+        /differ in redundancy: .*survives no failure/,
+      );
+      assert.doesNotMatch((await plan(blank(5), single)).join("\n"), /zpool .* -f /);
+    }
+    const wider = raidz();
+    wider.vdevs[0]?.disks.push(id(5));
+    assert.deepEqual(await steps(blank(5), wider), [
+      ["cannot be undone", `widen raidz1-0 of pool tank by ${path(5)}`],
+    ]);
+    assert.match((await hints(blank(5), wider))[0] ?? "", /got wider stays so/);
+    const features = (change: string) => ({
+      ...blank(5),
+      [zpoolGet]: String(there[zpoolGet]).replace("feature@raidz_expansion\tenabled\tlocal\n", change),
+    });
+    assert.match(
+      (await refusals(features(""), wider))[0] ?? "",
+      /came with ZFS 2.3, and this host has 2.3.9/,
+    );
+    const disabled = features("feature@raidz_expansion\tdisabled\tlocal\n");
+    assert.match(
+      (await refusals(disabled, wider))[0] ?? "",
+      /raidz_expansion is disabled. Enable it, for good/,
+    );
+    assert.deepEqual(
+      await refusals(disabled, { ...wider, properties: { "feature@raidz_expansion": "enabled" } }),
+      [],
+    );
+  });
+
+  test("a single log is warned of, and so is a pool that is not upgraded", async () => {
+    const log: PoolInputs = {
+      ...inputs,
+      vdevs: [...inputs.vdevs.slice(0, 2), { role: "log", type: "stripe", disks: [id(5)] }],
+    };
+    const told = { ...absent, [links([1, 2, 4, 3, 5].map(path))]: nodes([1, 2, 4, 3, 5].map(path)) };
+    assert.match((await hints(told, log))[0] ?? "", /Log device by-id\/virtio-D5 of pool tank stands alone/);
+    const old = {
+      ...there,
+      [status]: String(there[status]).replace(
+        " state: ONLINE\n",
+        " state: ONLINE\nstatus: Some supported and requested features are not enabled on the pool.\n\tThe pool can still be used, but some features are unavailable.\naction: Enable all features using 'zpool upgrade'.\n",
+      ),
+      [zpoolGet]: String(there[zpoolGet]).replace("feature@longname\tenabled", "feature@longname\tdisabled"),
+    };
+    assert.match(
+      (await hints(old, inputs))[0] ?? "",
+      /does not use all features .*\(longname\), and is not upgraded/,
+    );
+    assert.deepEqual(await plan(old), []);
+  });
+
+  test("`draid2:3d:12c:1s` with 12 disks: odd groups are said, since ZFS allows them", async () => {
+    const disks = Array.from({ length: 12 }, (_, n) => path(n + 1));
+    const desired: PoolInputs = {
+      ...inputs,
+      vdevs: [{ role: "data", type: "draid2", disks, data: 3, spares: 1 }],
+    };
+    const told = {
+      ...absent,
+      [links(disks)]: disks.map((disk) => `${disk}\n`).join(""),
+      ...Object.fromEntries(disks.map((disk) => [`wipefs -J -n ${disk}`, ""])),
+    };
+    assert.deepEqual(type.rules?.(desired), []);
+    assert.match(
+      (await hints(told, desired))[0] ?? "",
+      /draid2:3d:12c:1s of .*: 11 disks beside its spares are no multiple of 5 \(3 data and 2 parity\)/,
+    );
+    const even: PoolInputs = {
+      ...desired,
+      vdevs: [{ role: "data", type: "draid2", disks, data: 4, spares: 0 }],
+    };
+    assert.deepEqual(await hints(told, even), []);
+  });
+});
+
+describe("an imported pool's life", () => {
+  const named = type.named?.({ name: "storage", ssh: "storage" }, "tank") as PoolInputs;
+  const shown = members(1, 2, 3, 4, 5, 6, 7, 8);
+  const { [links()]: _, ...told } = { ...there, ...shown };
+
+  test("by its name, with all that the host tells; no change afterwards", async () => {
+    const found = type.found?.(await observe(told, named), named) as PoolInputs;
+    assert.deepEqual(found, {
+      host: { name: "storage", ssh: "storage" },
+      name: "tank",
+      vdevs: [
+        { role: "data", type: "mirror", disks: [path(1), path(2)] },
+        { role: "data", type: "mirror", disks: [path(3), path(4)] },
+        { role: "log", type: "mirror", disks: [path(5), path(6)] },
+        { role: "cache", type: "stripe", disks: [path(7)] },
+        { role: "spare", type: "stripe", disks: [path(8)] },
+      ],
+      ashift: 12,
+      filesystemProperties: { compression: "off" },
+      onDelete: "export",
+    });
+    assert.equal(poolInputs.safeParse(found).success, true);
+    assert.deepEqual(type.rules?.(found), []);
+    const again = { ...there, [links(paths)]: nodes(paths) };
+    assert.deepEqual(await plan(again, found), []);
+    assert.deepEqual(type.current(await observe(again, found), found), found);
+  });
+
+  test("a name that no pool can have is none", () => {
+    for (const name of ["", "mirror", "tank/x", "-f", "a b"])
+      assert.equal(type.named?.({ name: "storage", ssh: "storage" }, name), undefined);
+  });
+
+  test("a partition that was made by hand is found as it is", async () => {
+    const alone = {
+      ...told,
+      [lsblk]: blocks((disk) => ({ ...disk, children: disk.children?.slice(0, 1) as Block[] })),
+    };
+    const found = type.found?.(await observe(alone, named), named) as PoolInputs;
+    assert.deepEqual(found.vdevs[0]?.disks, [`${path(1)}-part1`, `${path(2)}-part1`]);
+  });
+
+  test("a pool that is not there is none", async () => {
+    const { [links()]: _, ...none } = absent;
+    assert.equal(type.exists(await observe(none, named)), false);
+  });
+});
+
+describe("disks offline, larger, or being replaced", () => {
+  const off = { ...there, [status]: recorded("zpool-status--offline--zfs-2.3.9") };
+
+  test("what was taken offline by hand is left, unless the stack says which disks are", async () => {
+    assert.deepEqual(await plan(off), []);
+    assert.deepEqual(await plan(off, { ...inputs, offline: [id(2)] }), []);
+    assert.deepEqual(await plan(off, { ...inputs, offline: [] }), [`zpool online tank ${path(2)}-part1`]);
+    assert.deepEqual(await plan(there, { ...inputs, offline: [path(6)] }), [
+      `zpool offline tank ${path(6)}-part1`,
+    ]);
+    const other = { ...inputs, offline: [id(1)] };
+    assert.deepEqual(type.current(await observe(off, other), other).offline, [path(2)]);
+  });
+
+  test("a resilver is waited for on demand", async () => {
+    const vdevs: PoolInputs["vdevs"] = [
+      { role: "data", type: "mirror", disks: [id(1), id(8)] },
+      { role: "data", type: "mirror", disks: [id(3), id(4)] },
+      { role: "log", type: "stripe", disks: [id(5)] },
+    ];
+    const told = {
+      ...there,
+      [status]: recorded("zpool-status--replacing--zfs-2.3.9"),
+      [links([1, 8, 3, 4, 5].map(path))]: nodes([1, 8, 3, 4, 5].map(path)),
+      ...members(2),
+    };
+    assert.deepEqual(await plan(told, { ...inputs, vdevs }), []);
+    const desired = { ...inputs, vdevs, waitForResilver: true };
+    assert.deepEqual(await plan(told, desired), [
+      "wait up to 1500 s for: timeout 30 zpool wait -t resilver tank",
+    ]);
+    const [wait] = type.plan(desired, await observe(told, desired), desired, owner);
+    assert.match(
+      wait?.say ?? "",
+      /^wait for the resilver \(86.96% done, no estimated completion time\) of pool tank, 25 minutes/,
+    );
+  });
+
+  test("larger disks are used on demand: by the label, since expandsize says so only after they were opened again", async () => {
+    const grown = (label: string) => ({
+      ...there,
+      [lsblk]: blocks((disk) => ({ ...disk, size: Number(disk.size) * 2 })),
+      ...Object.fromEntries(
+        ["b", "d", "f"].map((l) => [`zdb -l /dev/vd${l}1`, recorded(`zdb-label--${label}--zfs-2.3.9`)]),
+      ),
+    });
+    const desired = { ...inputs, expand: true };
+    assert.deepEqual(await plan(grown("replaced")), []);
+    assert.equal(type.current(await observe(grown("replaced"), desired), desired).expand, false);
+    assert.deepEqual(await plan(grown("replaced"), desired), [
+      `zpool online -e tank ${[1, 2, 3, 4, 5, 6].map(path).join(" ")}`,
+    ]);
+    assert.equal(type.current(await observe(grown("expanded-mirror"), desired), desired).expand, true);
+    assert.deepEqual(await plan(grown("expanded-mirror"), desired), []);
+  });
+});
+
 describe("a pool's rules", () => {
   const data = { role: "data", type: "mirror", disks: [id(1), id(2)] } as const;
   const vdevs = (...more: PoolInputs["vdevs"]): Partial<PoolInputs> => ({
@@ -663,6 +982,33 @@ describe("a pool's rules", () => {
       vdevs({ role: "log", type: "raidz1", disks: [id(3), id(4), id(5)] }),
       "vdevs[1].type",
       /a stripe or a mirror; raidz1/,
+    ],
+    [
+      { vdevs: [{ role: "data", type: "draid2", disks: [1, 2, 3, 4, 5].map(id), data: 4 }] },
+      "vdevs[0].data",
+      /4 data and 2 parity needs 6 disks; 5 less 0 spares leave 5, so data is 3 at most/,
+    ],
+    [
+      { vdevs: [{ role: "data", type: "draid1", disks: [1, 2, 3].map(id), spares: 2 }] },
+      "vdevs[0].spares",
+      /3 disks less 2 spares leave 1, too few for 1 parity and 1 data/,
+    ],
+    [
+      { vdevs: [{ role: "data", type: "raidz1", disks: [1, 2, 3].map(id), spares: 1 }] },
+      "vdevs[0].spares",
+      /spares is for dRAID; this vdev is a raidz1/,
+    ],
+    [
+      { vdevs: [{ role: "data", type: "draid1", disks: Array.from({ length: 256 }, (_, n) => id(n)) }] },
+      "vdevs[0].disks",
+      /at most 255 disks; here 256/,
+    ],
+    [{ offline: [id(9)] }, "offline", /virtio-D9 is no disk of this pool's vdevs/],
+    [{ offline: [id(1), path(2)] }, "offline", /can be without 1 disks; offline are 2/],
+    [
+      { properties: { "feature@draid": "on" } },
+      "properties.feature@draid",
+      /enabled or disabled; on is neither/,
     ],
     [{ vdevs: [] }, "vdevs", /at least one data vdev; here is none/],
     [
