@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { TransportError } from "../../provider/errors.ts";
+import { Host } from "../../provider/host.ts";
 import type { Step } from "../../provider/step.ts";
 import { type Fault, inject, kinds } from "./fault.ts";
 
@@ -48,4 +53,45 @@ test("a fault within a step is left behind on the host and the step begins", () 
 test("what the provider deals itself leaves nothing on the host", () => {
   const strike = inject(plan, { kind: "engine", at: 0, during: 1.5 })?.strike;
   assert.deepEqual(strike, { say: "fault: engine", argv: ["true"] });
+});
+
+const folder = mkdtempSync(join(tmpdir(), "storage-lab-fault-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Runs a plan of three steps on this machine; resolves to its failure and to the steps that were run. */
+async function struck(fault: Fault, second: readonly string[]): Promise<{ error: unknown; done: string[] }> {
+  const file = (n: number): string => join(folder, `${n}`);
+  const steps: Step[] = [
+    { say: "one", argv: ["touch", file(1)] },
+    { say: "two", argv: second },
+    { say: "three", argv: ["touch", file(3)] },
+  ];
+  const host = new Host({ name: "local", ssh: "local" });
+  const error = await host
+    .apply(inject(steps, fault)?.steps ?? [], { holder: "test", sideBySide: true })
+    .catch((e: unknown) => e);
+  const done = [1, 3].filter((n) => existsSync(file(n))).map(String);
+  for (const n of done) rmSync(join(folder, n));
+  return { error, done };
+}
+
+for (const kind of ["cut", "reboot"] as const) {
+  test(`on this machine, ${kind} ends the shell of the plan where it is`, async () => {
+    const { error, done } = await struck({ kind, at: 1, folder }, ["true"]);
+    assert.ok(error instanceof TransportError);
+    assert.deepEqual(done, ["1"]);
+  });
+
+  test(`on this machine, ${kind} within a step ends that step too`, async () => {
+    const { error, done } = await struck({ kind, at: 1, during: 0.2, folder }, ["sleep", "60"]);
+    assert.ok(error instanceof TransportError);
+    assert.deepEqual(done, ["1"]);
+  });
+}
+
+test("the disk of this machine itself is never filled", async () => {
+  const { error, done } = await struck({ kind: "full", at: 1, folder: join(folder, "machine") }, ["true"]);
+  assert.match(String(error), /could not fault: full/);
+  assert.deepEqual(done, ["1"]);
+  assert.equal(existsSync(join(folder, "ballast.0")), false);
 });

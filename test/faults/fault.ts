@@ -47,7 +47,7 @@ while [ $size -ge 4096 ]; do
 done`;
 
 /** On this machine a shell in a group of its own runs the plan; a reboot ends the guest as well. */
-const endShell = "kill -9 -- -$group";
+const endShell = "kill -9 -$group";
 
 function blow({ kind, folder }: Fault): string {
   switch (kind) {

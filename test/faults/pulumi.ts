@@ -83,6 +83,17 @@ export class FaultProject {
     return ran.exitCode === 0 ? undefined : ran.all;
   }
 
+  /** What the state holds as begun and not ended. */
+  pending(stack: string): string[] {
+    const file = join(this.folder, `.state/.pulumi/stacks/${projectName}/${stack}.json`);
+    const { checkpoint } = JSON.parse(readFileSync(file, "utf8")) as {
+      checkpoint: { latest?: { pending_operations?: { type: string; resource: { urn: string } }[] | null } };
+    };
+    return (checkpoint.latest?.pending_operations ?? []).map(
+      ({ type, resource }) => `${type} ${resource.urn}`,
+    );
+  }
+
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
