@@ -210,7 +210,7 @@ test("a guest whose power fails is started again by the next up, and all that wa
   await until(30, async () => !existsSync(`/proc/${pid}`));
   assert.match(
     await project.must("preview", "--stack", "lab"),
-    /Machine storage is not as declared\. To do: start the virtual machine storage/,
+    /Machine \.lab\/\S+\/storage is not as declared\. To do: start the virtual machine storage/,
   );
   await up();
   assert.equal((await sessions()).length, 2);

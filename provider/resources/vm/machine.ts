@@ -224,6 +224,7 @@ export const machine: ResourceType<MachineInputs, MachineObserved> = {
     }),
   named,
   found: current,
+  gone: () => ({ spec: undefined, running: false, booted: false }),
   outputs: (inputs) => ({
     address: {
       name: inputs.name,

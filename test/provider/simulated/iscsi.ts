@@ -1,3 +1,4 @@
+import type { ChapInputs } from "../../../provider/resources/iscsi/chap.ts";
 import { lsblk, lunPath } from "../../../provider/resources/iscsi/luns.ts";
 import { askVersions } from "../../../provider/resources/iscsi/versions.ts";
 import { commandLine } from "../../../provider/shell.ts";
@@ -18,7 +19,6 @@ type Session = {
   initiator: string;
   disks: Map<number, { name: string; bytes: bigint }>;
 };
-type Credentials = { user: string; password: string; mutualUser?: string; mutualPassword?: string };
 
 const nodes = "/var/lib/iscsi/nodes";
 const nameFile = "/etc/iscsi/initiatorname.iscsi";
@@ -33,7 +33,7 @@ export class SimulatedInitiator extends SimulatedHost {
   readonly target: string;
   /** What the target shows and wants. */
   readonly luns = new Map<number, bigint>();
-  chap: Credentials | undefined;
+  chap: ChapInputs | undefined;
   /** The name that the running iscsid has; none where it does not run. */
   daemon: string | undefined;
   readonly sessions = new Map<number, Session>();

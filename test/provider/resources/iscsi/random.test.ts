@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { ChapInputs } from "../../../../provider/resources/iscsi/chap.ts";
 import { type InitiatorInputs, initiator } from "../../../../provider/resources/iscsi/initiator.ts";
 import { type SessionInputs, session } from "../../../../provider/resources/iscsi/session.ts";
 import { formatSize } from "../../../../provider/size.ts";
@@ -18,7 +19,7 @@ const cut = fc.nat(9);
 const few = fc.nat(3);
 const transport = fc.constantFrom("tcp" as const, "iser" as const);
 
-const chap = fc.constantFrom(
+const chap = fc.constantFrom<ChapInputs | undefined>(
   undefined,
   { user: "bob", password: "a b!#$^&*/c12" },
   { user: "bob", password: "p2p2p2p2p2p2", mutualUser: "tgt", mutualPassword: "q = r" },
@@ -26,7 +27,7 @@ const chap = fc.constantFrom(
 const declared = fc.record(
   {
     transport,
-    luns: fc.constantFrom([0], [0, 1], [1, 0]),
+    luns: fc.constantFrom<number[]>([0], [0, 1], [1, 0]),
     sized: fc.constantFrom("MiB", "bytes"),
     startup: fc.constantFrom("automatic" as const, "manual" as const),
     settings: fc.constantFrom({ "node.session.queue_depth": "64" }, {}),
