@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { Project, planned } from "./project.ts";
 
 /**
@@ -124,11 +124,15 @@ describe("a pool of each layout", () => {
       assert.equal(await on("storage", "test -b /dev/zvol/tank/lun0 && echo there"), "there");
       assert.deepEqual(await tolerates(), { tank: survives });
       assert.deepEqual(await planned(project, stack), [], "applied twice: no change");
-      declare(nothing);
-      await up();
-      assert.equal(await on("storage", "zpool list -H"), "");
     });
   }
+
+  // Each begins on blank disks, whatever became of the one before.
+  afterEach(async () => {
+    declare(nothing);
+    await up();
+    assert.equal(await on("storage", "zpool list -H"), "");
+  });
 });
 
 describe("two pools for two workloads, as shipped, over the lab's own base, with CHAP", () => {
