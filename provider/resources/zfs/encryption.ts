@@ -183,9 +183,10 @@ function withKey(
   return { say, argv, stdin: key, secret: true };
 }
 
-const wrongKey =
-  "The declared key is not the one that it has. Declare that key, or load it by hand (zfs load-key), then run " +
-  "again: up changes a loaded key to the declared one.";
+/** In single quotes: a dataset's name holds none. */
+const wrongKey = (name: string): string =>
+  `The declared key is not the one that ${name} has. Declare that key, or load it by hand (zfs load-key ${name}) and ` +
+  "run again: up changes a loaded key to the declared one.";
 
 function keepStep(inputs: Encrypted, file: string): Step {
   const say = `keep the key of ${inputs.name} on the host`;
@@ -211,8 +212,10 @@ export function removeKeySteps(name: string, keep: string | undefined, { files }
   const old = [...files.keys()].filter((file) => file !== keep);
   if (old.length === 0) return [];
   const last = 'rmdir "$1" 2>/dev/null || exit 0; shift; rm -f "$@"';
+  const remove: Step = { say: `remove the key of ${name} from the host`, argv: ["rm", "-f", ...old] };
+  if (keep !== undefined) return [remove];
   return [
-    { say: `remove the key of ${name} from the host`, argv: ["rm", "-f", ...old] },
+    remove,
     {
       say: `remove ${keysUnit} with the last key`,
       argv: ["sh", "-c", last, "sh", keysFolder, ...unitFiles(keysUnit)],
@@ -258,11 +261,15 @@ export function keySteps(inputs: Encrypted, properties: Properties, observed: Ke
   if (!now.loaded && !same && now.file !== undefined && observed.files.has(now.file)) {
     steps.push({ say: `load the former key of ${name}`, argv: ["zfs", "load-key", name] });
   } else if (!now.loaded) {
-    steps.push(withKey(`load the key of ${name}`, ["load-key", "-L", "prompt", name], inputs, wrongKey));
+    steps.push(
+      withKey(`load the key of ${name}`, ["load-key", "-L", "prompt", name], inputs, wrongKey(name)),
+    );
     same = true;
   } else if (now.mark === undefined) {
     // Taken over: before its key is noted as known, it is tried.
-    steps.push(withKey(`try the key of ${name}`, ["load-key", "-n", "-L", "prompt", name], inputs, wrongKey));
+    steps.push(
+      withKey(`try the key of ${name}`, ["load-key", "-n", "-L", "prompt", name], inputs, wrongKey(name)),
+    );
     same = true;
   }
   if (!same) {

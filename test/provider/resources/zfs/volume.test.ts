@@ -180,6 +180,74 @@ describe("planning a volume", () => {
     test(what, async () => assert.deepEqual(await plan(desired, told), steps));
   }
 
+  test("right after zfs create -V the node may not be there: it is waited for, with a deadline", async () => {
+    const steps = type.plan(inputs, await observe(absent), inputs, owner);
+    assert.deepEqual(steps.at(-1), {
+      say: "wait for /dev/zvol/tank/lun0",
+      until: ["test", "-b", "/dev/zvol/tank/lun0"],
+      deadlineSeconds: 120,
+    });
+  });
+
+  test("second apply does not set volblocksize again, which is read-only", async () => {
+    for (const volblocksize of ["16K", "16 KiB", "16384"])
+      assert.deepEqual(await plan({ ...inputs, volblocksize }), []);
+  });
+
+  test("1.5T and 1.50T, 1536G and 1.50T: one size, never a change", async () => {
+    const told = {
+      ...there,
+      [get]: recorded("zfs-get--volume--zfs-2.3.9").replaceAll("536870912", `${1536 * 2 ** 30}`),
+    };
+    for (const size of ["1.5T", "1.50T", "1536G", "1536 GiB", "1.5 TiB"]) {
+      assert.deepEqual(await plan({ ...inputs, size }, told), []);
+      assert.equal(type.current(await observe(told), { ...inputs, size }).size, size);
+    }
+  });
+
+  test("values that ZFS prints by another word are no change", async () => {
+    const text = recorded("zfs-get--volume--zfs-2.3.9")
+      .replace(/^compression\t.*$/m, "compression\tgzip\tlocal")
+      .replace(/^volmode\t.*$/m, "volmode\tfull\tlocal");
+    const desired: VolumeInputs = { ...inputs, compression: "gzip-6", volmode: "geom" };
+    assert.deepEqual(await plan(desired, { ...there, [get]: text }), []);
+    assert.deepEqual(type.current(await observe({ ...there, [get]: text }), desired), desired);
+  });
+
+  test("a warning of zfs with status 0 is no failure: nothing looks at what a step says that succeeded", async () => {
+    const [create] = type.plan({ ...inputs, volblocksize: "4K" }, await observe(absent), inputs, owner);
+    assert.ok(create && "argv" in create && create.accept === undefined);
+  });
+
+  test("says what it does to those who use it", async () => {
+    const effects = async (desired: VolumeInputs | undefined) =>
+      type.plan(desired, await observe(there), inputs, owner).map((step) => step.effect);
+    assert.deepEqual(await effects({ ...inputs, volmode: "none" }), ["outage"]);
+    assert.deepEqual(await effects({ ...inputs, readonly: "on" }), ["outage"]);
+    assert.deepEqual(await effects({ ...inputs, sync: "always" }), [undefined]);
+    assert.deepEqual(await effects(undefined), ["data loss"]);
+  });
+
+  test("its own snapshots that no state knows of any more go first", async () => {
+    const told = { ...there, [list]: snapshots(["a", owner, "destroy"]) };
+    assert.deepEqual(await refusals(undefined, told), []);
+    assert.deepEqual(await plan(undefined, told), [
+      "zfs destroy tank/lun0@a",
+      "sh -s -- 60 /dev/zvol/tank/lun0 zfs destroy tank/lun0",
+    ]);
+  });
+
+  test("what allows its destruction is its own mark, not one that it inherits", async () => {
+    const text = recorded("zfs-get--volume--zfs-2.3.9").replace(
+      /^org.storage-lab:on-delete.*$/m,
+      "org.storage-lab:on-delete\tdestroy\tinherited from tank",
+    );
+    const told = { ...there, [get]: text };
+    assert.equal(type.current(await observe(told), inputs).onDelete, "retain");
+    assert.deepEqual(await plan(inputs, told), ["zfs set org.storage-lab:on-delete=destroy tank/lun0"]);
+    assert.deepEqual(await plan({ ...inputs, onDelete: "retain" }, told), []);
+  });
+
   test("a volume that is retained stays", async () => {
     assert.deepEqual(await plan(undefined, there, { ...inputs, onDelete: "retain" }), []);
   });
@@ -205,6 +273,12 @@ describe("what a volume refuses", () => {
     assert.deepEqual(await refusals({ ...inputs, size: "256M" }), [
       "Volume tank/lun0 has 536870912 bytes (512 MiB); shrinking it to the declared 268435456 bytes (256 MiB) would cut off data. Declare at least 512 MiB, or make another volume.",
     ]);
+  });
+  test("another block size than it has, since nothing can change it", async () => {
+    assert.match(
+      (await refusals({ ...inputs, volblocksize: "32K" }))[0] ?? "",
+      /has volblocksize 16 KiB, declared is 32 KiB\. That is fixed/,
+    );
   });
   test("a size that its own block size does not divide", async () => {
     const { volblocksize: _, ...rest } = inputs;
@@ -235,6 +309,47 @@ describe("what a volume refuses", () => {
     assert.equal(type.refusesReplace?.(inputs), undefined);
     assert.match(type.refusesReplace?.({ ...inputs, onDelete: "retain" }) ?? "", /would lose what it holds/);
   });
+});
+
+describe("what a volume's preview hints at", () => {
+  const raidz = { ...absent, [status]: recorded("zpool-status--raidz1--zfs-2.3.9").replaceAll("rz", "tank") };
+  const hints = async (change: Partial<VolumeInputs>, told: Record<string, Told>) =>
+    type.hints?.({ ...inputs, ...change }, await observe(told)) ?? [];
+  test("a block size that wastes the pool's space, before the volume is made", async () => {
+    assert.match(
+      (await hints({ volblocksize: "8K" }, raidz))[0] ?? "",
+      /RAID-Z1 of 3 disks .* 16 KiB leaves 67 %/,
+    );
+    assert.deepEqual(await hints({}, raidz), []);
+    assert.deepEqual(
+      await hints({ volblocksize: "8K" }, { ...raidz, ...there, [status]: raidz[status] ?? "" }),
+      [],
+    );
+    const noPool = { status: 1, stderr: "cannot open 'tank': no such pool\n" };
+    assert.deepEqual(await hints({ volblocksize: "8K" }, { ...absent, [ofPool]: noPool }), []);
+  });
+  test("that sync=disabled loses acknowledged writes in a crash", async () => {
+    assert.match(
+      (await hints({ sync: "disabled" }, there))[0] ?? "",
+      /acknowledged are lost when the host crashes/,
+    );
+  });
+});
+
+test("found by its name: what it is, and what was set on it", async () => {
+  const named = type.named?.(inputs.host, "tank/lun0");
+  assert.ok(named);
+  assert.deepEqual(type.found?.(await observe(there), named), {
+    host: inputs.host,
+    name: "tank/lun0",
+    size: "512 MiB",
+    volblocksize: "16 KiB",
+    sparse: false,
+    compression: "off",
+    onDelete: "destroy",
+  });
+  for (const wrong of ["tank", "tank/", "tank/a@b", "", "tank/a b", "/tank"])
+    assert.equal(type.named?.(inputs.host, wrong), undefined, wrong);
 });
 
 describe("a volume's rules", () => {
