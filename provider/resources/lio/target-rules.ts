@@ -1,7 +1,7 @@
 import { chapOf, chapRules } from "../iscsi/chap.ts";
 import { normalPortal, portalProblem, portalsOverlap } from "../net/address.ts";
 import { attributeProblem } from "./attributes.ts";
-import { backstoreProblem } from "./backstore.ts";
+import { backstoreProblem } from "./backstore-rules.ts";
 import { iqnProblem } from "./iqn.ts";
 import { preparedByOthers } from "./saved.ts";
 import type { TargetInputs, TargetObserved } from "./target.ts";

@@ -193,6 +193,13 @@ test("imported: hardware's kind is what the kernel says; a declaration of anothe
   await assert.rejects(type.observe(fakeHost(odd), least), /neither Ethernet nor InfiniBand: Unknown/);
 });
 
+test("Ethernet MTU 1500 leaves RDMA an MTU of 1024: both are outputs", async () => {
+  const small = told["ibv_devinfo -v -d rxe0"].replace(/(?<n>active_mtu:\s+)4096 \(5\)/, "$<n>1024 (3)");
+  assert.notEqual(small, told["ibv_devinfo -v -d rxe0"]);
+  const observed = await type.observe(fakeHost({ ...told, "ibv_devinfo -v -d rxe0": small }), inputs);
+  assert.equal(type.outputs(inputs, observed).activeMtu, 1024);
+});
+
 test("refusals name users, links and devices", () => {
   const used = { ...there, users: ["ib_iser (10.10.10.2:1 to 10.10.10.1:3261)"] };
   assert.deepEqual(refusals(undefined, used), [
