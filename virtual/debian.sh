@@ -5,7 +5,8 @@ export LC_ALL=C
 # Where a normal user's PATH lacks them: mke2fs, depmod.
 export PATH=$PATH:/usr/sbin:/sbin
 
-suite=trixie
+# Another release's kernel and ZFS in the guests: for tests of older versions.
+suite=${STORAGE_LAB_DEBIAN_SUITE:-trixie}
 components=main,contrib
 
 # The mirror that this machine is configured with, if it is a Debian machine; it serves every release.

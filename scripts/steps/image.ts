@@ -26,7 +26,9 @@ const recipe = [
 ].map(virtual);
 
 const current = (): string => join(cacheRoot(), "image/current");
-const key = (): Promise<string> => contentKey(recipe);
+/** Debian's release, where it is not the recipe's own. */
+const suite = process.env.STORAGE_LAB_DEBIAN_SUITE;
+const key = (): Promise<string> => contentKey(recipe, ...(suite ? [suite] : []));
 
 export const imageMissing = async (): Promise<boolean> =>
   basename(await readlink(current()).catch(() => "")) !== (await key()) ||
