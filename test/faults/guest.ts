@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import type { HostAddress } from "../../provider/host.ts";
 import type { MachineSpec } from "../../provider/resources/vm/machine.ts";
+import { factLines } from "./facts.ts";
 import { ballast } from "./fault.ts";
 import type { HostName } from "./scenario.ts";
 
@@ -85,8 +86,8 @@ export class Guest {
     return answer !== this.#boot;
   }
 
-  facts(): Promise<string> {
-    return this.run(facts);
+  async facts(): Promise<string[]> {
+    return factLines(await this.run(facts));
   }
 
   /** Takes the ballast away; resolves to whether there was any. */

@@ -34,8 +34,9 @@ export class Lane {
 
   /** Everything that was started here is ended and removed. */
   async close(): Promise<void> {
+    // Its guests first: a run that waits for one ends then.
     await this.#clear();
-    this.#project.remove();
+    await this.#project.remove();
   }
 
   async #clear(): Promise<void> {

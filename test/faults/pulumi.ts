@@ -31,6 +31,8 @@ export class FaultProject {
   /** What belongs to the run and not to the project: guests, declarations, reports. */
   readonly own: string;
   readonly #project = new Project();
+  readonly #ended = new AbortController();
+  readonly #running = new Set<PromiseLike<unknown>>();
 
   constructor() {
     this.folder = this.#project.folder;
@@ -94,16 +96,20 @@ export class FaultProject {
     );
   }
 
-  remove(): void {
+  /** Ends what still runs here, and removes it all. */
+  async remove(): Promise<void> {
+    this.#ended.abort();
+    await Promise.allSettled(this.#running);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #run(env: Record<string, string>, ...args: string[]) {
-    return execa(process.execPath, ["scripts/pulumi.mjs", ...args], {
+  async #run(env: Record<string, string>, ...args: string[]) {
+    const run = execa(process.execPath, ["scripts/pulumi.mjs", ...args], {
       cwd: this.folder,
       reject: false,
       all: true,
       stdin: "ignore",
+      cancelSignal: this.#ended.signal,
       timeout: 15 * 60_000,
       env: {
         ...env,
@@ -113,5 +119,7 @@ export class FaultProject {
         NODE_COMPILE_CACHE: join(this.own, "compiled"),
       },
     });
+    this.#running.add(run);
+    return run.finally(() => this.#running.delete(run));
   }
 }

@@ -207,8 +207,7 @@ export class Round {
   async #facts(): Promise<string> {
     const guests = await Promise.all(
       [...this.#guests.values()].map(async (guest) => {
-        const lines = (await guest.facts()).split("\n").filter((line) => line !== "");
-        return lines.map((line) => `${guest.name}: ${line}`);
+        return (await guest.facts()).map((line) => `${guest.name}: ${line}`);
       }),
     );
     const here = [...machineFacts(this.#lab.folder), ...(await this.#left())];
