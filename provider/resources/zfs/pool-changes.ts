@@ -231,6 +231,9 @@ function evacuate(
     vdevs.filter(({ removing }) => !removing),
   ];
   const wait = (say: string): Step => waitFor("remove", name, say);
+  // Before ZFS 2.2 it may not be known which of them is under way; once it has ended, the rest is.
+  if (pool.busy?.remove !== undefined && begun.length === 0)
+    return [wait(`the removal under way${told(pool.busy.remove)}`)];
   return [
     ...(begun.length === 0 ? [] : [wait(`the removal of ${begun[0]?.name}${told(pool.busy?.remove)}`)]),
     ...(others.length > 0 && resilvering(pool, changes) ? [waitFor("resilver", name, "the resilver")] : []),

@@ -77,7 +77,7 @@ export function parsePoolStatus(text: string): PoolStatus[] {
   return pools.map(({ name, said, config }) => ({
     name,
     state: said.state ?? "",
-    vdevs: parseConfig(config),
+    vdevs: markRemoval(parseConfig(config), said.remove ?? ""),
     ...busy(said),
     ...(said.status !== undefined && { advice: said.status }),
   }));
@@ -85,7 +85,8 @@ export function parsePoolStatus(text: string): PoolStatus[] {
 
 /** Sentences of zpool status on what is under way; the same keys tell of what has ended. */
 const underWay = {
-  resilver: ["scan", /^resilver in progress/],
+  // A sequential one says which vdev it is for.
+  resilver: ["scan", /^resilver( \(.*\))? in progress/],
   remove: ["remove", /^Evacuation of .* in progress/],
   expand: ["expand", /^expansion of .* in progress/],
 } as const;
@@ -96,6 +97,18 @@ function busy(said: Readonly<Record<string, string>>): Pick<PoolStatus, "busy"> 
     return sign.test(sentence) ? [[what, progress(sentence)]] : [];
   });
   return found.length === 0 ? {} : { busy: Object.fromEntries(found) };
+}
+
+/**
+ * Before 2.2, only the sentence tells which vdev is being removed: a disk by its path, all others by their kind, which
+ * tells where there is one of that kind.
+ */
+function markRemoval(vdevs: TopLevelVdev[], said: string): TopLevelVdev[] {
+  const what = /^Evacuation of (\S+) in progress/.exec(said)?.[1];
+  if (what === undefined || vdevs.some(({ removing }) => removing)) return vdevs;
+  const [vdev, another] = vdevs.filter(({ type, name }) => name === what || type === what);
+  if (vdev !== undefined && another === undefined) vdev.removing = true;
+  return vdevs;
 }
 
 /** "86.96% done, 00:10:00 to go" of a sentence of zpool status. */

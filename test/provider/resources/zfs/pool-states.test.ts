@@ -232,4 +232,15 @@ describe("a pool in any state", () => {
     });
     assert.equal(type.owner?.(await type.observe(zpool, found), owner), undefined);
   });
+
+  test("pool destroyed and created again ten times under other names, and one run in two is cut off", async () => {
+    const zpool = new SimulatedZpool(sizes);
+    for (let n = 0; n < 10; n++) {
+      const vdevs: Vdev[] = [{ role: "data", type: "mirror", disks: all.slice(0, 2) }];
+      const inputs: PoolInputs = { host, name: `tank${n}`, vdevs, onDelete: "destroy" };
+      const cut = n % 2 === 0 ? 99 : n;
+      assert.equal(await reach(type, zpool, inputs, cut), true);
+      assert.equal(await remove(type, zpool, inputs, cut), true);
+    }
+  });
 });

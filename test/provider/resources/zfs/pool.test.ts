@@ -232,7 +232,7 @@ describe("observing a pool", () => {
 describe("planning a pool", () => {
   test("as declared: nothing", async () => assert.deepEqual(await plan(there), []));
 
-  test("on blank disks: noted, created under locks that keep udev from re-reading the partition tables", async () => {
+  test("by-id link missing for a moment: waited for, and locks keep udev from re-reading the tables meanwhile", async () => {
     assert.deepEqual(await plan(absent), [atBoot, noted, linked(order), create, done]);
   });
 
@@ -252,7 +252,7 @@ describe("planning a pool", () => {
     assert.deepEqual(await refusals(told), []);
   });
 
-  test("over its own destroyed pool, without `wipe`", async () => {
+  test("pool destroyed and created again: its own stale labels are known by their mark, without `wipe`", async () => {
     assert.deepEqual(await plan(destroyed), [
       atBoot,
       noted,
@@ -270,7 +270,7 @@ describe("planning a pool", () => {
     assert.deepEqual(await refusals(killed), []);
   });
 
-  test("an exported pool of this stack is imported, never created over", async () => {
+  test("pool exported, then applied: it is imported, never created over", async () => {
     const guid = /id: (\d+)/.exec(recorded("zpool-import--exported--zfs-2.3.9"))?.[1];
     assert.deepEqual(await plan(exported), [
       atBoot,
@@ -486,11 +486,11 @@ describe("what a pool refuses", () => {
   const block: Block = JSON.parse(blankDisks).blockdevices[1];
   const cases: [what: string, told: Record<string, Told>, sentence: RegExp][] = [
     [
-      "a file system",
+      "an unmounted file system",
       { ...absent, ...found(1, "ext4") },
       /not blank:\n {4}\/dev\/disk\/by-id\/virtio-D1: ext4\n.*under wipe/,
     ],
-    ["an LVM member", { ...absent, ...found(2, "LVM2_member") }, /virtio-D2: LVM2_member/],
+    ["an LVM PV", { ...absent, ...found(2, "LVM2_member") }, /virtio-D2: LVM2_member/],
     ["an md member", { ...absent, ...found(3, "linux_raid_member") }, /virtio-D3: linux_raid_member/],
     [
       "an empty partition table",
@@ -519,7 +519,7 @@ describe("what a pool refuses", () => {
     ],
   ];
   for (const [what, told, sentence] of cases) {
-    test(what, async () => {
+    test(`a disk that holds something or is in use: ${what}`, async () => {
       const [refusal, ...others] = await refusals(told);
       assert.match(refusal ?? "", sentence);
       assert.deepEqual(others, []);
@@ -564,7 +564,7 @@ describe("what a pool refuses", () => {
       /different sizes.*\n {4}\/dev\/disk\/by-id\/virtio-D1: 400 MiB, 419430400 bytes\n {4}\S+D2: 512 MiB, 536870912 bytes\n.*16 MiB at most/s,
     ],
     [
-      "a disk of 64 MB where ZFS wants 64 MiB",
+      "size 64 MB against a minimum of 64 MiB: exact units",
       many({ 7: { size: 64_000_000 } }),
       /virtio-D7 has 62500 KiB, 64000000 bytes; ZFS takes no device below 64 MiB, 67108864 bytes/,
     ],
@@ -575,7 +575,7 @@ describe("what a pool refuses", () => {
     ],
   ];
   for (const [what, told, sentence] of unfit) {
-    test(what, async () => {
+    test(`a disk that can't be taken: ${what}`, async () => {
       const [refusal, ...others] = await refusals(told);
       assert.match(refusal ?? "", sentence);
       assert.deepEqual(others, []);
@@ -1026,7 +1026,7 @@ describe("a pool's rules", () => {
     ],
   ];
   for (const [change, key, sentence] of cases) {
-    test(JSON.stringify(change), () => {
+    test(change.name === undefined ? JSON.stringify(change) : `pool name ${change.name}`, () => {
       const [found, ...others] = type.rules?.({ ...inputs, ...change }) ?? [];
       assert.deepEqual([found?.[0], others], [key, []]);
       assert.match(found?.[1] ?? "", sentence);
