@@ -159,9 +159,8 @@ function bytes(size: string): number {
 export default {
   /** Which failures each pool survives. */
   tolerates: Object.fromEntries(Object.entries(lab.pools).map(([name, pool]) => [name, poolTolerates(pool)])),
-  targetIqn: first?.served.target.iqn,
-  portals: first?.target.portals,
-  devices: client && { iscsi: client.sessions.iscsi.device, iser: client.sessions.iser.device },
+  ...(first && { targetIqn: first.served.target.iqn, portals: first.target.portals }),
+  ...(client && { devices: { iscsi: client.sessions.iscsi.device, iser: client.sessions.iser.device } }),
   ...(measured && {
     results: measured.results.runs,
     rawFolder: measured.results.folder,

@@ -273,4 +273,5 @@ test("only a pool: no target, no initiator, nothing measured", async () => {
     of.filter(({ type }) => type.startsWith("storagelab:")).map(({ type }) => type),
     ["storagelab:zfs:Pool"],
   );
+  assert.deepEqual(Object.keys(exported), ["tolerates"], "no output without a value, which Pulumi warns of");
 });
