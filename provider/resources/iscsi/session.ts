@@ -66,11 +66,16 @@ export type SessionObserved = {
   disks: Map<string, { name: string; bytes: bigint | undefined }>;
   /** What stands on those disks. */
   holders: string[];
+  /** Where the kernel shows that one is mounted, although in no mount namespace that we see: by a benchmark. */
+  hidden: string[];
   /** The service that logs in at boot, if it has to be enabled first. */
   loginService: string | undefined;
 };
 
 const program = "/usr/sbin/iscsiadm";
+/** A folder for each mounted device, in whatever mount namespace it is. */
+const mountedDevices = ["/sys/fs/xfs", "/sys/fs/ext4"];
+const mountOf = (path: string, disk: string): boolean => new RegExp(`^/sys/fs/\\w+/${disk}\\d*$`).test(path);
 const units = "/usr/lib/systemd/system";
 const loginServices = [
   { unit: "open-iscsi.service", link: "/etc/systemd/system/sysinit.target.wants/open-iscsi.service" },
@@ -85,7 +90,8 @@ async function observe(host: Questions, inputs: SessionInputs): Promise<SessionO
     observeSessions(host),
     observeRecords(host, inputs.target),
     host.ask([
-      ...["find", byPath, program, "(", "-name", "iscsiadm", "-o", "-name", `${pattern}*`, ")"],
+      ...["find", byPath, program, ...mountedDevices, "-maxdepth", "1"],
+      ...["(", "-name", "iscsiadm", "-o", "-name", `${pattern}*`, "-o", "-path", "/sys/fs/*/*", ")"],
       ...["-printf", "%p\\t%l\\n"],
     ]),
     host.ask(lsblk),
@@ -105,7 +111,8 @@ async function observe(host: Questions, inputs: SessionInputs): Promise<SessionO
   }
   const found = parseLinks(paths.stdout);
   const there = parseDisks(expect(host, blocks, "the block devices"));
-  const links = [...found].filter(([path]) => path !== program && !path.includes("-part"));
+  const links = [...found].filter(([path]) => path.startsWith(byPath) && !path.includes("-part"));
+  const holders = links.flatMap(([, name]) => there.get(name)?.holders ?? []);
   const portal = normalPortal(inputs.portal);
   const here = sessions.filter((session) => session.target === inputs.target && session.portal === portal);
   const iface = ifaces[inputs.transport];
@@ -116,7 +123,10 @@ async function observe(host: Questions, inputs: SessionInputs): Promise<SessionO
     foreign: here.find((session) => session.iface !== iface),
     record: records.find((record) => record.portal === portal && record.iface === iface),
     disks: new Map(links.map(([path, name]) => [path, { name, bytes: there.get(name)?.bytes }])),
-    holders: links.flatMap(([, name]) => there.get(name)?.holders ?? []),
+    holders,
+    hidden: holders.some((holder) => holder.includes(" mounted on "))
+      ? []
+      : links.flatMap(([, name]) => [...found.keys()].filter((path) => mountOf(path, name))),
     loginService: loginServices.some(({ link }) => files.has(link))
       ? undefined
       : loginServices.find(({ unit }) => files.has(`${units}/${unit}`))?.unit,
@@ -135,6 +145,11 @@ function plan(desired: SessionInputs | undefined, observed: SessionObserved, inp
     session === undefined
       ? []
       : [
+          ...observed.hidden.map((path) => ({
+            say: `wait until ${path.replace(/^.*\//, "")}, which a benchmark or a container has mounted, is unmounted`,
+            until: ["test", "!", "-e", path],
+            deadlineSeconds: 120,
+          })),
           {
             say: `log out of ${place}`,
             argv: [...answersWithin, "iscsiadm", "-m", "session", "-r", `${session.id}`, "--logout"],
@@ -300,7 +315,14 @@ export const session: ResourceType<SessionInputs, SessionObserved> = {
   rules,
   named,
   found,
-  gone: (observed) => ({ ...observed, session: undefined, record: undefined, disks: new Map(), holders: [] }),
+  gone: (observed) => ({
+    ...observed,
+    session: undefined,
+    record: undefined,
+    disks: new Map(),
+    holders: [],
+    hidden: [],
+  }),
   outputs: (inputs) => ({
     device: lunPath(inputs, lunsOf(inputs)[0] ?? 0),
     devices: Object.fromEntries(lunsOf(inputs).map((lun) => [lun, lunPath(inputs, lun)])),

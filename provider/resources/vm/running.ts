@@ -24,15 +24,9 @@ export async function runningPid(folder: string): Promise<number | undefined> {
 }
 
 /** The same, asked of a host: the UUID, then QEMU's arguments, a line each. */
-export const askRunning = (folder: string): string[] => [
-  ...[
-    "sh",
-    "-c",
-    'cat "$1/uuid" && p=$(cat "$1/qemu.pid") && tr "\\0" "\\n" <"/proc/$p/cmdline"',
-    "sh",
-    folder,
-  ],
-];
+export const askRunning = (folder: string): string[] => ["sh", "-c", ask, "sh", folder];
+
+const ask = 'u=$(cat "$1/uuid") && p=$(cat "$1/qemu.pid") && echo "$u" && tr "\\0" "\\n" <"/proc/$p/cmdline"';
 
 /** What the shell and its programs say where there is no such file or process. */
 export const isAbsent = (stderr: string): boolean => /No such (file|process)/.test(stderr);

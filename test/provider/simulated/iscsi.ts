@@ -67,7 +67,7 @@ export class SimulatedInitiator extends SimulatedHost {
     }
     if (argv[0] === "grep" && argv[1] === "-aHZ") return this.grepFiles(argv.slice(3));
     if (line.startsWith("grep -raHZ '--include=*' '' ")) return this.#records(argv.slice(4));
-    if (argv[0] === "find" && argv[1] === "/dev/disk/by-path") return this.#links(argv[8] ?? "");
+    if (argv[0] === "find" && argv[1] === "/dev/disk/by-path") return this.#links(argv[12] ?? "");
     throw new Error(`the simulated host was not told of: ${line}`);
   }
 

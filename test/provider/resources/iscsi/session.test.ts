@@ -24,7 +24,8 @@ const sessions =
   "--include=persistent_port '' '{}' +";
 const records = `grep -raHZ '--include=*' '' /var/lib/iscsi/nodes/${target} /etc/iscsi/nodes/${target}`;
 const paths =
-  `find /dev/disk/by-path /usr/sbin/iscsiadm '(' -name iscsiadm -o -name 'ip-10.10.10.1:3260-iscsi-${target}-lun-*' ')' ` +
+  "find /dev/disk/by-path /usr/sbin/iscsiadm /sys/fs/xfs /sys/fs/ext4 -maxdepth 1 " +
+  `'(' -name iscsiadm -o -name 'ip-10.10.10.1:3260-iscsi-${target}-lun-*' -o -path '/sys/fs/*/*' ')' ` +
   "-printf '%p\\t%l\\n'";
 const blocks = "lsblk -J -b -o NAME,KNAME,TYPE,SIZE,MOUNTPOINT";
 const services =
@@ -376,6 +377,17 @@ describe("import", () => {
     assert.deepEqual(plan(found, observed), []);
     assert.deepEqual(found && type.current(observed, found), found);
   });
+});
+
+test("a disk that a benchmark has mounted, where nobody else sees it, is waited for before a logout", async () => {
+  const mounted = await observe({ ...loggedIn, [paths]: recorded("find--by-path-private-mount--udev-257") });
+  assert.deepEqual(mounted.hidden, ["/sys/fs/xfs/sda"]);
+  assert.deepEqual(lines(plan(undefined, mounted)).slice(0, 2), [
+    "until test ! -e /sys/fs/xfs/sda",
+    "timeout 180 iscsiadm -m session -r 1 --logout",
+  ]);
+  assert.deepEqual(plan(inputs, mounted), []);
+  assert.deepEqual((await observe(loggedIn)).hidden, []);
 });
 
 describe("effects: sessions drop", () => {

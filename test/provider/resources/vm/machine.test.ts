@@ -211,7 +211,7 @@ describe("whether a guest runs", () => {
   test("one answer for all who ask: by its UUID, not by the word qemu", async () => {
     assert.equal(isGuest("", ["-uuid", ""]), false);
     assert.deepEqual([await runningPid(at), await stopped(), await asked()], [undefined, true, false]);
-    put("uuid", `${uuid}\n`);
+    put("uuid", uuid);
     put("qemu.pid", `${process.pid}\n`);
     assert.deepEqual([await runningPid(at), await stopped(), await asked()], [undefined, true, false]);
     const guest = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", "--", "-uuid", uuid]);
