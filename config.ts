@@ -160,9 +160,10 @@ const link = z
       });
   });
 
-const { user, password } = chapInputs.shape;
+const { password } = chapInputs.shape;
+const user = inYaml(chapInputs.shape.user);
 const chap = z.strictObject({
-  user,
+  user: user.describe("The name that the initiator gives."),
   password,
   mutual: z
     .strictObject({

@@ -14,6 +14,10 @@ describe("CHAP", () => {
     for (const chap of [one, both]) assert.deepEqual(withChap(chap).targets[target]?.chap, chap);
   });
 
+  test("a user of digits is a number to YAML, and a name all the same", () => {
+    assert.equal(withChap({ user: 1234, password: canary }).targets[target]?.chap?.user, "1234");
+  });
+
   const wrong: [name: string, chap: unknown, message: RegExp][] = [
     ["no user", { password: canary }, /chap\.user: missing/],
     ["the password alone", canary, /chap: Invalid input: expected object/],
