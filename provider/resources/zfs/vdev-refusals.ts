@@ -44,13 +44,13 @@ export function vdevRefusals(
   ];
 }
 
-/** How zpool compares vdevs: all of one kind and width, save that a mirror may stand beside a RAID-Z as safe as it. */
+/** How zpool compares vdevs: all of one kind and width, save that mirror, RAID-Z and dRAID mix where they are as safe. */
 function fits(a: DeclaredVdev, b: DeclaredVdev): boolean {
   const mirrored = [a, b].find(({ type }) => type === "mirror");
   const other = a === mirrored ? b : a;
   if (mirrored !== undefined && parity(other.type) > 0)
     return parity(other.type) === mirrored.disks.length - 1;
-  if (a.role !== b.role && parity(a.type) > 0) return parity(a.type) === parity(b.type);
+  if (a.type !== b.type && parity(a.type) > 0) return parity(a.type) === parity(b.type);
   return a.type === b.type && (a.type === "stripe" || a.disks.length === b.disks.length);
 }
 

@@ -560,9 +560,8 @@ export class SimulatedZpool extends SimulatedHost {
 function asSafe(a: Vdev, b: Vdev): boolean {
   const losses = ({ kind, members }: Vdev) => (kind === "mirror" ? members.length - 1 : parityOf(kind));
   if (losses(a) !== losses(b)) return false;
-  return a.kind !== b.kind || a.members.length === b.members.length || kindless(a, b);
+  return a.kind !== b.kind || a.kind === "stripe" || a.members.length === b.members.length;
 }
-const kindless = (a: Vdev, b: Vdev): boolean => a.role !== b.role || a.kind === "stripe";
 
 const ok = (stdout: string): Result => ({ status: 0, stdout });
 
