@@ -42,7 +42,10 @@ export function removeUnitSteps(unit: string, state: UnitState): Step[] {
   return [{ say: `remove ${unit}`, argv: ["rm", "-f", ...unitFiles(unit)] }];
 }
 
-/** A oneshot service that runs at boot once its network device is there. */
+/**
+ * A oneshot service that runs at boot once its network device is there. It waits by itself: where it is bound to the
+ * device's unit, a boot so slow that systemd's wait for the device ends before udev has told of it fails the service.
+ */
 export function networkUnit(unit: {
   readonly description: string;
   readonly device: string;
@@ -53,7 +56,7 @@ export function networkUnit(unit: {
   return `# Written by storage-lab.
 [Unit]
 Description=${unit.description}
-BindsTo=${device}
+Wants=${device}
 After=${device} network-pre.target systemd-modules-load.service${unit.after ? ` ${unit.after}` : ""}
 Before=network.target ${storageServices}
 Wants=network.target
@@ -61,6 +64,8 @@ Wants=network.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
+ExecStartPre=/bin/sh -c 'n=0; until [ -e /sys/class/net/${unit.device} ]; do n=$$((n+1)); [ $$n -le 180 ] || exit 1; sleep 1; done'
+TimeoutStartSec=240
 ${unit.commands.map((command) => `ExecStart=${command}`).join("\n")}
 
 [Install]

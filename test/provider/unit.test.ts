@@ -45,7 +45,9 @@ test("a network unit waits for its device and goes before what needs the network
     after: "a.service",
     commands: ["true", "false"],
   });
-  assert.match(text, /^BindsTo=sys-subsystem-net-devices-br\\x2dlan\.device$/m);
+  assert.match(text, /^Wants=sys-subsystem-net-devices-br\\x2dlan\.device$/m);
+  assert.doesNotMatch(text, /^BindsTo=/m, "a device that systemd hears of late fails nothing");
+  assert.match(text, /^ExecStartPre=.*until \[ -e \/sys\/class\/net\/br-lan \]/m);
   assert.match(text, /^After=.* a\.service$/m);
   assert.match(text, /^Before=network\.target rtslib-fb-targetctl\.service .* open-iscsi\.service/m);
   assert.match(text, /ExecStart=true\nExecStart=false\n/);
