@@ -54,7 +54,10 @@ export function refuseUnfit(
     ...changes.add.flatMap((vdev) => refuseNew(vdev, ashift, known)),
     ...[...changes.attach, ...changes.replace].flatMap(({ vdev, disk }) => {
       const members = there.find(({ name }) => name === vdev)?.disks ?? [];
-      return expandable ? [] : refuseSmall(disk, members, known);
+      return [
+        ...(expandable ? [] : refuseSmall(disk, members, known)),
+        ...refuseSectors(disk, ashift, known),
+      ];
     }),
   ];
 }
@@ -88,15 +91,16 @@ function refuseNew(vdev: DeclaredVdev, ashift: number | undefined, known: Known)
         `  Say which the vdev is to use (ashift: ${largest}), or declare disks of one sector size.`,
     );
   }
-  for (const { path, device } of disks) {
-    const logical = device["log-sec"] ?? 0;
-    if (ashift !== undefined && 2 ** ashift < logical) {
-      refusals.push(
-        `${path} has sectors of ${logical} bytes, ashift ${ashift} means ${2 ** ashift}. Declare ashift: ${Math.log2(logical)}, or another disk.`,
-      );
-    }
-  }
-  return refusals;
+  return [...refusals, ...vdev.disks.flatMap((path) => refuseSectors(path, ashift, known))];
+}
+
+/** ZFS writes no less than a disk's logical sector. */
+function refuseSectors(disk: string, ashift: number | undefined, known: Known): string[] {
+  const logical = deviceOf(disk, known)?.["log-sec"] ?? 0;
+  if (ashift === undefined || 2 ** ashift >= logical) return [];
+  return [
+    `${diskPath(disk)} has sectors of ${logical} bytes, ashift ${ashift} means ${2 ** ashift}. Declare ashift: ${Math.log2(logical)}, or another disk.`,
+  ];
 }
 
 /** A disk that joins a vdev holds at least what each of its disks holds. */

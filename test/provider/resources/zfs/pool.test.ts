@@ -372,6 +372,32 @@ describe("planning a pool", () => {
     assert.deepEqual(await refusals(more, desired), []);
   });
 
+  test("a disk that joins a vdev is no smaller than its disks, and its sectors no larger than ashift means", async () => {
+    const three: PoolInputs = {
+      ...inputs,
+      vdevs: [{ role: "data", type: "mirror", disks: [id(1), id(2), "by-id/x"] }, ...inputs.vdevs.slice(1)],
+    };
+    const paths = [path(1), path(2), "/dev/disk/by-id/x", ...order.slice(2)];
+    const told = (change: Partial<Block>): Record<string, Told> => {
+      const { blockdevices } = JSON.parse(String(more[lsblk])) as { blockdevices: Block[] };
+      const changed = blockdevices.map((one) => (one.kname === "/dev/vdx" ? { ...one, ...change } : one));
+      return {
+        ...more,
+        [lsblk]: JSON.stringify({ blockdevices: changed }),
+        [links(paths)]: paths.map((one) => (one.endsWith("/x") ? "/dev/vdx\n" : nodes([one]))).join(""),
+      };
+    };
+    assert.deepEqual(await refusals(told({}), three), []);
+    assert.match(
+      (await refusals(told({ size: 300 * 1024 ** 2 }), three))[0] ?? "",
+      /by-id\/x has 300 MiB, 314572800 bytes, less than the smallest disk .*D1-part1: 512 MiB, 536870912 bytes/,
+    );
+    assert.match(
+      (await refusals(told({ "log-sec": 8192 }), three))[0] ?? "",
+      /by-id\/x has sectors of 8192 bytes/,
+    );
+  });
+
   test("one that survives less than the data vdevs is refused with both sides", async () => {
     for (const vdev of [
       { role: "data", type: "stripe", disks: ["by-id/x", "by-id/y"] },
