@@ -12,7 +12,7 @@ if [ -e /sys/module/zfs ]; then
   echo "== property"
   zfs get -H -s local -t all -o name,property,value all
   echo "== dataset"
-  zfs list -Ht all -o name,volsize,refreservation
+  zfs list -Ht all -o name,volsize,refreservation,origin,keystatus,mounted,userrefs
   echo "== node"
   [ -d /dev/zvol ] && find -L /dev/zvol -type b
 fi
@@ -53,7 +53,7 @@ grep . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gid
 echo "== mount"
 grep -E '^[^ ]+ [^ ]+ (xfs|zfs) ' /proc/mounts
 echo "== file"
-find /var/lib/storage-lab /etc/systemd/system /etc/modules-load.d -path '*storage-lab*' -type f ! -name seed -exec cksum {} +
+find /var/lib/storage-lab /etc/storage-lab /etc/systemd/system /etc/modules-load.d -path '*storage-lab*' -type f ! -name seed -exec cksum {} +
 find /etc/systemd/system -type l -printf '%p -> %l\n'
 echo "== left"
 find /etc /var/lib/storage-lab /var/lib/iscsi /var/tmp /run /root /mnt -xdev \

@@ -54,13 +54,15 @@ export class Lane {
 
   async #stand(scenario: Scenario): Promise<void> {
     if (!existsSync(join(this.#project.folder, ".state"))) await this.#project.begin();
-    for (const name of scenario.guests) {
-      if (this.#guests.has(name)) continue;
-      const guest = new Guest(name, this.#project.own);
-      this.#guests.set(name, guest);
-      this.#say(`${name} boots`);
-      await guest.start();
-    }
+    const missing = scenario.guests.filter((name) => !this.#guests.has(name));
+    if (missing.length > 0) this.#say(`${missing.join(" and ")}: booting`);
+    await Promise.all(
+      missing.map((name) => {
+        const guest = new Guest(name, this.#project.own);
+        this.#guests.set(name, guest);
+        return guest.start();
+      }),
+    );
     const base = scenario.base(this.#lab);
     if (JSON.stringify(base) === this.#base) return;
     this.#say(
