@@ -178,15 +178,13 @@ function withKey(
   wrong?: string,
 ): Run {
   const zfs = keyformat === "raw" ? 'base64 -d | zfs "$@"' : 'zfs "$@"';
-  const script = wrong === undefined ? zfs : `${zfs} || { printf '%s\\n' '${wrong}' >&2; exit 1; }`;
-  const argv = script === 'zfs "$@"' ? ["zfs", ...args] : ["sh", "-c", script, "zfs", ...args];
+  const script = wrong === undefined ? zfs : `${zfs} || { echo "$0" >&2; exit 1; }`;
+  const argv = script === 'zfs "$@"' ? ["zfs", ...args] : ["sh", "-c", script, wrong ?? "zfs", ...args];
   return { say, argv, stdin: key, secret: true };
 }
 
-/** In single quotes: a dataset's name holds none. */
 const wrongKey = (name: string): string =>
-  `The declared key is not the one that ${name} has. Declare that key, or load it by hand (zfs load-key ${name}) and ` +
-  "run again: up changes a loaded key to the declared one.";
+  `The declared key is not the one that ${name} has: declare that, or load it by hand (zfs load-key ${name}) and run again`;
 
 function keepStep(inputs: Encrypted, file: string): Step {
   const say = `keep the key of ${inputs.name} on the host`;

@@ -113,7 +113,7 @@ const setByHand = (name: string, pairs: readonly [string, string][]) =>
     zfs.things.get(name)?.local.set(property, value);
   });
 
-const runs = 150;
+const runs = 100;
 
 describe("histories of a simulated host", () => {
   test("a volume", async () => {

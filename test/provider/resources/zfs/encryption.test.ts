@@ -123,8 +123,8 @@ describe("a key that changes", () => {
     const [load] = await plan(zfs, { ...prompt, key: "a wrong phrase" });
     assert.ok(load && "argv" in load);
     assert.match(
-      load.argv[2] ?? "",
-      /The declared key is not the one that tank\/lun0 has\. .*load it by hand \(zfs load-key tank\/lun0\)/,
+      load.argv[3] ?? "",
+      /not the one that tank\/lun0 has: .*load it by hand \(zfs load-key tank\/lun0\)/,
     );
     assert.throws(() => zfs.apply([load]), /Incorrect key provided/);
   });
