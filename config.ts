@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { filesystemInputs } from "./provider/resources/fs/filesystem.ts";
 import { chapInputs } from "./provider/resources/iscsi/chap.ts";
+import { targetInputs } from "./provider/resources/lio/target.ts";
 import { cloneInputs } from "./provider/resources/zfs/clone.ts";
 import { datasetInputs } from "./provider/resources/zfs/dataset.ts";
 import { poolInputs } from "./provider/resources/zfs/pool.ts";
@@ -183,6 +184,7 @@ const target = z.strictObject({
     })
     .describe("Where the target listens, at addresses of fabric."),
   initiators: z.array(z.string()).min(1).describe("Hosts that may log in, and do."),
+  dropSessions: targetInputs.shape.dropSessions,
   chap: chap
     .optional()
     .describe(

@@ -44,6 +44,7 @@ export class IscsiTarget extends pulumi.ComponentResource {
         luns: pulumi.output(backstores.map(({ name }, lun) => ({ lun, backstore: name }))),
         acls: args.initiators.map((initiator) => ({ initiator })),
         ...(chap && { chap: pulumi.secret(chap) }),
+        ...(args.target.dropSessions !== undefined && { dropSessions: args.target.dropSessions }),
       },
       { parent: this },
     );

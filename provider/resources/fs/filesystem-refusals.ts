@@ -16,7 +16,7 @@ export function refusals(
   if (desired === undefined) return [];
   const { device, node, taken } = observed;
   if (node === undefined) return [];
-  const have = made(observed);
+  const have = made(observed, owner);
   const wrongSize = sizeRefusals(desired, observed, have);
   if (have !== undefined) return wrongSize;
   if (taken !== undefined) {

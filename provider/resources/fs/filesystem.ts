@@ -12,6 +12,7 @@ import { mountsFor, parseMounts } from "./mounts.ts";
 import {
   halfMade,
   isMarked,
+  isOwners,
   made,
   markedUuid,
   parseSuperblock,
@@ -93,7 +94,8 @@ async function observe(host: Questions, inputs: FilesystemInputs): Promise<Files
   const [node] = parseLsblk(expect(host, lsblkAnswer, device));
   if (node === undefined) throw new ParseError(`lsblk shows nothing of ${device}`);
   const superblock = parseSuperblock(expect(host, sector, `the first sector of ${device}`));
-  const mounts = await mountsFor(host, mounted, mine, { node, superblock });
+  const same = (found: string): boolean => mine(found) || found === superblock?.uuid;
+  const mounts = await mountsFor(host, mounted, same, { node, superblock });
   const [mount] = mounts;
   return {
     device,
@@ -123,7 +125,7 @@ function plan(
   const { device, node, taken } = observed;
   if (desired === undefined) {
     return observed.mounts
-      .filter(({ uuid }) => uuid === (taken ?? markedUuid(owner, device)))
+      .filter(({ uuid }) => (taken === undefined ? isOwners(uuid, owner) : uuid === taken))
       .map(({ target }) => ({
         ...onceReleased(`unmount ${target}`, target, ["umount", target]),
         effect: "outage",
@@ -133,7 +135,7 @@ function plan(
   if (node === undefined) {
     return [{ say: `wait for ${device}`, until: ["test", "-b", device], deadlineSeconds: 60 }];
   }
-  const have = made(observed);
+  const have = made(observed, owner);
   const size = parseSize(desired.size ?? "");
   if (have === undefined) {
     // Its session may not have seen yet that the volume has grown.
@@ -209,7 +211,7 @@ export const filesystem: ResourceType<FilesystemInputs, FilesystemObserved> = {
   owner: ({ superblock, device }, asking) => {
     if (superblock === undefined || superblock.inProgress) return undefined;
     const { uuid } = superblock;
-    if (uuid === markedUuid(asking, device)) return asking;
+    if (isOwners(uuid, asking)) return asking;
     return isMarked(uuid, device) ? `with mark ${uuid.slice(0, 18)}` : undefined;
   },
   current,

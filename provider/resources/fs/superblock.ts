@@ -77,6 +77,13 @@ export function isMarked(uuid: string, identity: string): boolean {
   return ((first[6] ?? 0) & 0xf0) === 0x80 && secondHalf(first, identity).equals(bytes.subarray(8));
 }
 
+/** Did this owner make a file system of this UUID, for whichever path to its disk? A portal may have moved since. */
+export const isOwners = (uuid: string, owner: string): boolean =>
+  uuid.slice(0, ownerHalf) === markedUuid(owner, "").slice(0, ownerHalf);
+
+/** The first eight bytes of a UUID as text. */
+const ownerHalf = "00000000-0000-0000".length;
+
 function secondHalf(first: Buffer, identity: string): Buffer {
   const bytes = createHash("sha256").update(first).update(identity).digest().subarray(0, 8);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
@@ -89,10 +96,11 @@ const uuidText = (bytes: Buffer): string =>
 /** What tells whose an XFS is: where it is, what it is, and the UUID that is declared to be there already. */
 type Found = { device: string; superblock: Superblock | undefined; taken: string | undefined };
 
-/** The file system that this project made for this device or took over, finished. */
-export function made({ superblock, device, taken }: Found): Superblock | undefined {
+/** The file system that this project made for this device, or this owner for another path to it, or took over; finished. */
+export function made({ superblock, device, taken }: Found, owner: string): Superblock | undefined {
   if (superblock === undefined || superblock.inProgress) return undefined;
-  const mine = taken === undefined ? isMarked(superblock.uuid, device) : superblock.uuid === taken;
+  const { uuid } = superblock;
+  const mine = taken === undefined ? isMarked(uuid, device) || isOwners(uuid, owner) : uuid === taken;
   return mine ? superblock : undefined;
 }
 

@@ -8,13 +8,14 @@ import { isMapped, wanted } from "./tpg.ts";
 export function targetRefusals(
   desired: TargetInputs | undefined,
   observed: TargetObserved,
-  { iqn, host }: TargetInputs,
+  { iqn, host, dropSessions }: TargetInputs,
 ): string[] {
   const { tpg, connections, restore } = observed;
   const sentences: string[] = [];
   if (restore.unit === undefined) sentences.push(missingPackage(host.name));
-  const sessions = sessionsOf(tpg);
-  const logout = `log out there first: iscsiadm -m node -T ${iqn} --logout`;
+  const may = (desired?.dropSessions ?? dropSessions) === true;
+  const sessions = may ? [] : sessionsOf(tpg);
+  const logout = `allow it with dropSessions: true, or log out there first: iscsiadm -m node -T ${iqn} --logout`;
   if (desired === undefined) {
     if (sessions.length > 0)
       sentences.push(`target ${iqn} on ${host.name} is in use by ${sessionsText(sessions)}: ${logout}`);
@@ -23,7 +24,7 @@ export function targetRefusals(
   const want = wanted(desired);
   for (const [portal, { iser }] of tpg?.portals ?? []) {
     const stays = want.portals.get(portal) === iser || (want.portals.has(portal) && !iser);
-    const users = sessionsAt(tpg, connections, portal);
+    const users = may ? [] : sessionsAt(tpg, connections, portal);
     if (stays || users.length === 0) continue;
     sentences.push(
       `portal ${portal} of ${iqn} on ${host.name} is in use by ${sessionsText(users)}: ${logout} -p ${portal}`,

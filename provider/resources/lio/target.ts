@@ -56,6 +56,11 @@ export const targetInputs = z.strictObject({
     .optional()
     .describe("Attributes of the TPG: default_cmdsn_depth. Those left out stay as they are."),
   chap: chapInputs.optional().describe("CHAP, the same for each ACL. Default: none."),
+  dropSessions: z
+    .boolean()
+    .optional()
+    .meta({ unseen: true })
+    .describe("Portals, LUNs, ACLs and the target itself may go while sessions use them. Default: refused."),
 });
 export type TargetInputs = z.infer<typeof targetInputs>;
 

@@ -80,6 +80,17 @@ describe("observing a file system", () => {
     assert.deepEqual(type.outputs(inputs, observed), { device, type: "xfs", uuid });
   });
 
+  test("what this stack made for another path to the disk is its own: a portal may have moved", async () => {
+    const moved = markedUuid(owner, "/dev/disk/by-path/ip-10.10.10.9:3260-iscsi-x-lun-0");
+    const observed = await observe(made);
+    assert.ok(observed.superblock);
+    const found = { ...observed, superblock: { ...observed.superblock, uuid: moved } };
+    assert.equal(type.owner?.(found, owner), owner);
+    assert.deepEqual(type.plan(inputs, found, inputs, owner), []);
+    assert.deepEqual(type.refusals?.(inputs, found, inputs, owner), []);
+    assert.equal(type.refusals?.(inputs, found, inputs, "storage-lab/other").length, 1);
+  });
+
   test("a missing device is absent by lsblk's own word alone", async () => {
     assert.equal(type.exists(await observe(missing)), false);
     await assert.rejects(

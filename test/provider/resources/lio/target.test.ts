@@ -230,7 +230,7 @@ describe("planning a target", () => {
 });
 
 describe("refusals", () => {
-  const logout = `log out there first: iscsiadm -m node -T ${iqn} --logout`;
+  const logout = `allow it with dropSessions: true, or log out there first: iscsiadm -m node -T ${iqn} --logout`;
   const who = `${initiatorName} (from 10.10.10.2)`;
   test("a target, portal, LUN or ACL that a session uses stays", async () => {
     const observed = await observe();
@@ -247,6 +247,17 @@ describe("refusals", () => {
       `its ACL would be taken from ${who}, logged in to ${iqn} on storage: ${logout}`,
     ]);
     assert.deepEqual(refusals(undefined, await quiet()), []);
+  });
+
+  test("unless the stack file lets the sessions drop", async () => {
+    const observed = await observe();
+    const allowed = { ...inputs, dropSessions: true };
+    assert.deepEqual(refusals({ ...allowed, portals: inputs.portals.slice(0, 1) }, observed), []);
+    assert.deepEqual(refusals({ ...allowed, acls: [] }, observed), []);
+    assert.deepEqual(type.refusals?.(undefined, observed, allowed, "lab/test"), []);
+    // What was allowed once is not allowed by a stack file that no longer says so.
+    const { length } = type.refusals?.({ ...inputs, acls: [] }, observed, inputs, "lab/test") ?? [];
+    assert.equal(length, 1);
   });
 
   test("a portal that nobody is connected to may go while others are in use", async () => {

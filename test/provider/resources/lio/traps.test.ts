@@ -252,7 +252,7 @@ describe("portal removed that a session uses; the last portal", () => {
     const without = { ...used, portals: used.portals.slice(0, 1) };
     assert.match(
       refusals(without, observed)[0] ?? "",
-      /in use by .*initiator \(from 10\.10\.10\.2\): log out there first/,
+      /in use by .*initiator \(from 10\.10\.10\.2\): allow it with dropSessions: true, or log out there first/,
     );
     assert.deepEqual(effects(plan(without, observed)), [
       "echo 0 > TPG/np/10.10.10.1:3261/iser",
