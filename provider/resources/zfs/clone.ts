@@ -40,7 +40,7 @@ import {
   volumeFields,
   volumeNames,
 } from "./settings.ts";
-import { destroyStep, device, hasNode, nodeStep, setStep } from "./volume.ts";
+import { destroyStep, device, hasNode, nodeStep, setStep } from "./steps.ts";
 
 /**
  * zfs:Clone: a volume or file system that begins as a snapshot and shares its blocks: zfs-clone(8).

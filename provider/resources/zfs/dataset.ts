@@ -41,7 +41,7 @@ import {
   settingChanges,
   settingHints,
 } from "./settings.ts";
-import { destroyStep, setStep } from "./volume.ts";
+import { destroyStep, setStep } from "./steps.ts";
 
 /**
  * zfs:Dataset: a file system in a pool, or a dataset that only groups others (canmount: off), so that volumes can

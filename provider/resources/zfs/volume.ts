@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { type Answer, hostAddress, type Questions } from "../../host.ts";
+import { hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
 import { formatSize, parseSize } from "../../size.ts";
-import type { Effect, Step } from "../../step.ts";
-import { onceReleased } from "./busy.ts";
+import type { Step } from "../../step.ts";
 import {
   destroySnapshots,
   readSnapshots,
@@ -52,6 +51,7 @@ import {
   volumeFields,
   volumeNames,
 } from "./settings.ts";
+import { destroyStep, device, hasNode, nodeStep, setStep } from "./steps.ts";
 
 /**
  * zfs:Volume: a zvol, a block device in a pool: zfsconcepts(7), zfsprops(7), zfs-create(8).
@@ -93,7 +93,6 @@ export type VolumeObserved = {
   pool: { status: string; properties: Properties } | undefined;
 };
 
-export const device = (name: string): string => `/dev/zvol/${name}`;
 const bytes = (text: string): bigint => parseSize(text) ?? 0n;
 const both = (n: bigint): string => `${n} bytes (${formatSize(n)})`;
 const poolOf = (name: string): string => name.split("/")[0] ?? name;
@@ -123,10 +122,6 @@ async function observe(host: Questions, inputs: VolumeInputs): Promise<VolumeObs
         : { status: expect(host, status, "the pools"), properties: poolProperties },
   };
 }
-
-/** test(1) says 1 for "no", 2 for an error. */
-export const hasNode = (host: Questions, answer: Answer, name: string): boolean =>
-  answer.status === 1 ? false : expect(host, answer, `the device node of ${name}`) === "";
 
 const isSparse = (properties: Properties): boolean =>
   BigInt(property(properties, "refreservation")) < BigInt(property(properties, "volsize"));
@@ -173,22 +168,11 @@ function plan(
   ];
 }
 
-export const nodeStep = (name: string): Step => ({
-  say: `wait for ${device(name)}`,
-  until: ["test", "-b", device(name)],
-  deadlineSeconds: 120,
-});
-
 /** What stands on the volume reads its size from the node, which follows a moment later. */
 const sizeStep = (name: string, size: bigint): Step => ({
   say: `wait until ${device(name)} has ${formatSize(size)}`,
   until: ["sh", "-c", '[ "$(blockdev --getsize64 "$1")" = "$2" ]', "sh", device(name), `${size}`],
   deadlineSeconds: 120,
-});
-
-export const destroyStep = (kind: string, name: string, held: string): Step => ({
-  ...onceReleased(`destroy ${kind} ${name}`, held, ["zfs", "destroy", name]),
-  effect: "data loss",
 });
 
 function createArguments(desired: VolumeInputs, owner: string): string[] {
@@ -198,18 +182,6 @@ function createArguments(desired: VolumeInputs, owner: string): string[] {
     ...(volblocksize === undefined ? [] : ["-o", `volblocksize=${bytes(volblocksize)}`]),
     ...options({ ...declared(desired, names), ...marks(desired.onDelete, owner) }),
   ];
-}
-
-/** Who uses the volume is stopped by a node that goes or takes no writes. */
-const outages: readonly string[] = ["volmode=none", "readonly=on"];
-
-export function setStep(kind: string, name: string, values: readonly [string, string][]): Step {
-  const words = values.map(([key, value]) => `${key}=${value}`);
-  const outage: { effect?: Effect } = words.some((word) => outages.includes(word))
-    ? { effect: "outage" }
-    : {};
-  const say = `set ${values.map(([key, value]) => `${key} to ${value}`).join(", ")} on ${kind} ${name}`;
-  return { say, argv: ["zfs", "set", ...words, name], ...outage };
 }
 
 function refusals(

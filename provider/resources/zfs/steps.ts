@@ -1,0 +1,35 @@
+import type { Answer, Questions } from "../../host.ts";
+import { expect } from "../../resource.ts";
+import type { Effect, Step } from "../../step.ts";
+import { onceReleased } from "./busy.ts";
+
+/** What volumes, file systems and clones of both have in common: nodes, and the steps that set and destroy. */
+
+export const device = (name: string): string => `/dev/zvol/${name}`;
+
+/** test(1) says 1 for "no", 2 for an error. */
+export const hasNode = (host: Questions, answer: Answer, name: string): boolean =>
+  answer.status === 1 ? false : expect(host, answer, `the device node of ${name}`) === "";
+
+export const nodeStep = (name: string): Step => ({
+  say: `wait for ${device(name)}`,
+  until: ["test", "-b", device(name)],
+  deadlineSeconds: 120,
+});
+
+export const destroyStep = (kind: string, name: string, held: string): Step => ({
+  ...onceReleased(`destroy ${kind} ${name}`, held, ["zfs", "destroy", name]),
+  effect: "data loss",
+});
+
+/** Who uses the volume is stopped by a node that goes or takes no writes. */
+const outages: readonly string[] = ["volmode=none", "readonly=on"];
+
+export function setStep(kind: string, name: string, values: readonly [string, string][]): Step {
+  const words = values.map(([key, value]) => `${key}=${value}`);
+  const outage: { effect?: Effect } = words.some((word) => outages.includes(word))
+    ? { effect: "outage" }
+    : {};
+  const say = `set ${values.map(([key, value]) => `${key} to ${value}`).join(", ")} on ${kind} ${name}`;
+  return { say, argv: ["zfs", "set", ...words, name], ...outage };
+}
