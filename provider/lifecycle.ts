@@ -260,7 +260,7 @@ export class Lifecycle {
     const form = `An import's ID is HOST/NAME, with the host's name in the stack file, such as storage/tank`;
     if (hostName === undefined || identity === undefined)
       throw new RefusedError(`${JSON.stringify(id)} is no ID to import a ${kind(type)} by. ${form}.`);
-    const least: Inputs | undefined = type.named?.(await addressOf(hostName), identity);
+    const least: Inputs | undefined = type.named(await addressOf(hostName), identity);
     if (least === undefined)
       throw new RefusedError(`${JSON.stringify(identity)} names no ${kind(type)}. ${form}.`);
     const { observed, owner } = await this.#look(type, least, context);
@@ -271,7 +271,7 @@ export class Lifecycle {
           "Forget it there first: pulumi state delete URN, then take its mark off its host (docs/import.md).",
       );
     }
-    const inputs: Inputs = type.found?.(observed, least) ?? type.current(observed, least);
+    const inputs: Inputs = type.found(observed, least);
     return {
       id: identifier(type, inputs),
       inputs,

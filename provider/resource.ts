@@ -54,9 +54,9 @@ export interface ResourceType<I extends OnHost, O> {
    * The least inputs by which `observe` finds the object of this identity on this host; undefined where nothing is
    * named so. The identity is what `identity` gives. For `pulumi import`.
    */
-  named?(host: HostAddress, identity: string): I | undefined;
+  named(host: HostAddress, identity: string): I | undefined;
   /** All that the host tells of an object that `named` found, as inputs that hold there now: no plan. Pure. */
-  found?(observed: O, named: I): I;
+  found(observed: O, named: I): I;
   /** Outputs that are known from the inputs alone (shown in previews) and, once made, from what was observed. */
   outputs(inputs: I, observed: O | undefined): Record<string, unknown>;
   /** Touches nothing that another plan on this host could touch: runs beside others, without the host's lock. */
