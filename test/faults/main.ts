@@ -5,7 +5,7 @@ import { types } from "../../provider/registry.ts";
 import { duration } from "../../scripts/progress.ts";
 import { type Kind, kinds } from "./fault.ts";
 import { Lane } from "./lane.ts";
-import { type Point, pointName, random, sampleOf } from "./points.ts";
+import { type Point, pointName, random, sampleOf, turnsOf } from "./points.ts";
 import type { Result } from "./result.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios.ts";
@@ -16,8 +16,10 @@ import { isGood, legend, parseResults, sum, table } from "./table.ts";
 export type Request = {
   readonly types: readonly string[];
   readonly kinds: readonly Kind[];
+  /** So many of the kinds at each place, by turns; all where it is left out. */
+  readonly turns?: number | undefined;
   /** So many faults a type; all where it is left out. */
-  readonly sample: number | undefined;
+  readonly sample?: number | undefined;
   readonly seed: number;
   readonly lanes: number;
   /** Faults that an earlier run has done. */
@@ -27,13 +29,14 @@ export type Request = {
 };
 
 export const usage = `\
-npm run faults -- [--type TYPE]… [--kind KIND]… [--sample N] [--seed N] [--lanes N] [--resume FILE]
+npm run faults -- [--type TYPE]… [--kind KIND]… [--turns N] [--sample N] [--seed N] [--lanes N] [--resume FILE]
 npm run faults -- --table FILE
 
 --type    zfs:Pool and so on; all where left out
 --kind    ${kinds.join(", ")}; all where left out
+--turns   so many of the kinds at each step, by turns; all where left out
 --sample  so many faults of each type, by chance
---seed    another choice by chance (1)
+--seed    other turns, another choice by chance (1)
 --lanes   so many at once, each with guests of its own (2)
 --resume  go on with the run that wrote this file
 --table   print the table of a run, from its file, and run nothing`;
@@ -65,10 +68,11 @@ export async function faults(
   const choose = (scenario: Scenario) => {
     // Of the type alone, so that the choice does not depend on which lane comes first.
     const next = random(request.seed * scenarios.length + scenarios.indexOf(scenario));
-    return (points: Point[]): Point[] =>
-      (request.sample === undefined ? points : sampleOf(points, request.sample, next)).filter(
-        (point) => !known.has(pointName(point)),
-      );
+    return (all: Point[]): Point[] => {
+      const points = turnsOf(all, request.turns ?? kinds.length, request.seed);
+      const chosen = request.sample === undefined ? points : sampleOf(points, request.sample, next);
+      return chosen.filter((point) => !known.has(pointName(point)));
+    };
   };
   const failures: unknown[] = [];
   const lanes = Array.from({ length: Math.min(request.lanes, queue.length) }, () => new Lane(say));
@@ -114,6 +118,7 @@ export async function main(argv: readonly string[], project: string): Promise<nu
     options: {
       type: { ...text, multiple: true },
       kind: { ...text, multiple: true },
+      turns: text,
       sample: text,
       seed: text,
       lanes: text,
@@ -144,6 +149,7 @@ export async function main(argv: readonly string[], project: string): Promise<nu
     {
       types: (values.type ?? []).flatMap((list) => list.split(",")),
       kinds: wanted.length === 0 ? kinds : kinds.filter((kind) => wanted.includes(kind)),
+      turns: values.turns === undefined ? undefined : number("turns", values.turns, 1),
       sample: values.sample === undefined ? undefined : number("sample", values.sample, 1),
       seed: number("seed", values.seed, 1),
       lanes: number("lanes", values.lanes, 2),

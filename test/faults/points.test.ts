@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { kinds } from "./fault.ts";
-import { operations, pointName, pointsOf, random, sampleOf } from "./points.ts";
+import { operations, pointName, pointsOf, random, sampleOf, turnsOf } from "./points.ts";
 import { parseReport } from "./report.ts";
 
 const seen = parseReport(
@@ -35,7 +35,13 @@ test("points: before each step, within a long one, after the last", () => {
     "zfs:Pool create cut 2",
     "zfs:Pool create cut 3",
   ]);
-  assert.equal(pointsOf("zfs:Pool", "create", seen).length, 5 * kinds.length);
+  assert.equal(pointsOf("zfs:Pool", "create", seen).length, 4 * kinds.length + 2);
+  assert.deepEqual(
+    pointsOf("zfs:Pool", "create", seen)
+      .filter(({ during }) => during !== undefined)
+      .map(({ kind }) => kind),
+    ["cut", "reboot"],
+  );
 });
 
 test("an operation without steps has no points", () => {
@@ -43,6 +49,18 @@ test("an operation without steps has no points", () => {
 });
 
 const points = operations.flatMap((operation) => pointsOf("zfs:Pool", operation, seen));
+
+test("by turns, each place is struck by so many kinds, and each kind strikes", () => {
+  const places = (of: typeof points) => new Set(of.map((p) => `${p.operation} ${p.at} ${p.during}`));
+  for (const seed of [1, 2, 3]) {
+    const once = turnsOf(points, 1, seed);
+    assert.equal(once.length, places(points).size);
+    assert.deepEqual(places(once), places(points));
+    assert.deepEqual(new Set(once.map(({ kind }) => kind)), new Set(kinds));
+  }
+  assert.deepEqual(new Set(turnsOf(points, kinds.length, 1).map(pointName)), new Set(points.map(pointName)));
+  assert.notDeepEqual(turnsOf(points, 1, 1), turnsOf(points, 1, 2));
+});
 
 test("a small sample has every kind and every operation", () => {
   const sample = sampleOf(points, 8, random(1));

@@ -14,8 +14,9 @@ export type Point = Pick<Fault, "kind" | "at" | "during"> & {
 export const pointName = ({ type, operation, kind, at, during }: Point): string =>
   `${type} ${operation} ${kind} ${at}${during === undefined ? "" : ` +${during}`}`;
 
-/** A step of at least this length is also struck in its middle. */
-const longSeconds = 1;
+/** A step of at least this length is also struck in its middle, by what stops the host's own work there. */
+const longSeconds = 2;
+const withinSteps: readonly Kind[] = ["cut", "reboot"];
 
 /** Every place of an operation, as an undisturbed run showed its steps: before each, within the long, after the last. */
 export function pointsOf(
@@ -31,8 +32,27 @@ export function pointsOf(
     return [{ at }, ...(seconds >= longSeconds ? [{ at, during: middle }] : [])];
   });
   return places.flatMap((place) =>
-    kinds.filter((kind) => wanted.includes(kind)).map((kind) => ({ type, operation, kind, ...place })),
+    kinds
+      .filter((kind) => wanted.includes(kind) && (place.during === undefined || withinSteps.includes(kind)))
+      .map((kind) => ({ type, operation, kind, ...place })),
   );
+}
+
+/** So many of the kinds at each place, by turns, so that no place and no kind is left out; another seed, other turns. */
+export function turnsOf(points: readonly Point[], turns: number, seed: number): Point[] {
+  const places = new Map<string, Point[]>();
+  for (const point of points) {
+    const key = `${point.operation} ${point.at} ${point.during}`;
+    places.set(key, [...(places.get(key) ?? []), point]);
+  }
+  // Counted apart: places within steps have fewer kinds, and would always take the same turn from the others.
+  const passed = new Map<number, number>();
+  return [...places.values()].flatMap((own) => {
+    const n = passed.get(own.length) ?? 0;
+    passed.set(own.length, n + 1);
+    const first = (n + seed) % own.length;
+    return [...own.slice(first), ...own.slice(0, first)].slice(0, turns);
+  });
 }
 
 /** A generator of numbers below 1 that gives the same ones for the same seed (mulberry32). */
