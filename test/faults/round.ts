@@ -49,6 +49,8 @@ export class Round {
 
   /** Each operation once, without a fault; its points, and what stands afterwards by programs that are not ours. */
   async undisturbed(wanted: readonly Kind[]): Promise<Point[]> {
+    // What an earlier scenario stood on may have left the same behind.
+    await this.#tidy("delete");
     this.#after.set("nothing", { inputs: undefined, facts: await this.#facts() });
     const points: Point[] = [];
     for (const operation of this.operations) {

@@ -41,7 +41,6 @@ export const using: readonly Scenario[] = [
         [`test -e ${device}; echo $?`, /^1$/],
       ],
     },
-    afterDelete: "systemctl disable --quiet open-iscsi.service || true",
   },
   {
     type: "fs:Filesystem",
