@@ -1,3 +1,4 @@
+import { ParseError } from "../../errors.ts";
 import type { Answer, Questions } from "../../host.ts";
 import { expect } from "../../resource.ts";
 import {
@@ -41,8 +42,8 @@ export type PoolObserved = {
   /** Kernel names of the disks, by path: of the declared ones, and of those that the pool shows. */
   nodes: ReadonlyMap<string, string>;
 };
-/** What is in the pool beside its root: datasets and snapshots, with the mark that says what may be destroyed. */
-type Dataset = { name: string; onDelete: string };
+/** What is in the pool beside its root: datasets and snapshots, and whether the stack says of itself that it may go. */
+type Dataset = { name: string; destroy: boolean };
 
 export const resolver =
   ({ nodes }: Pick<PoolObserved, "nodes">): Resolve =>
@@ -61,7 +62,7 @@ export async function observe(host: Questions, inputs: PoolInputs): Promise<Pool
     host.ask(["zpool", "status", "-P"]),
     host.ask(["zpool", "get", "-Hp", "-o", "property,value,source", "all", name]),
     host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
-    host.ask(["zfs", "list", "-Hp", "-r", "-t", "all", "-o", `name,${onDeleteProperty}`, name]),
+    host.ask(["zfs", "get", "-Hp", "-r", "-t", "all", "-o", "name,value,source", onDeleteProperty, name]),
     host.ask(["cat", recordFile(name)]),
   ]);
   const pools = noZfs(status) ? [] : parsePoolStatus(expect(host, status, "the pools"));
@@ -108,8 +109,11 @@ function parseDatasets(text: string, root: string): Dataset[] {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => {
-      const [name = "", onDelete = ""] = line.split("\t");
-      return { name, onDelete };
+      const [name = "", value, source] = line.split("\t");
+      if (source === undefined)
+        throw new ParseError(`not a line of "name value source": ${JSON.stringify(line)}`);
+      // Children and snapshots inherit a user property: what others put below ours is not ours to destroy.
+      return { name, destroy: value === "destroy" && source === "local" };
     })
     .filter(({ name }) => name !== root);
 }

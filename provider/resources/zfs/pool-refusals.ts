@@ -85,10 +85,8 @@ const refuseFeatures = (desired: Record<string, string> = {}, have: Properties):
         `${key} is ${have.get(key)?.value}, and a feature that is enabled can't be disabled. Leave it out, or make the pool anew.`,
     );
 
-function refuseDestroy(observed: PoolObserved, name: string): string[] {
-  const kept = (observed.pool?.datasets ?? []).filter(
-    (d) => d.onDelete !== "destroy" || d.name.includes("@"),
-  );
+export function refuseDestroy(observed: PoolObserved | undefined, name: string): string[] {
+  const kept = (observed?.pool?.datasets ?? []).filter(({ destroy }) => !destroy);
   if (kept.length === 0) return [];
   return [
     `Pool ${name} still holds ${kept.map((d) => d.name).join(", ")}, which nothing in the stack allows to destroy. ` +

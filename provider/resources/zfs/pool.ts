@@ -5,7 +5,7 @@ import { current, found, gone } from "./pool-found.ts";
 import { hints } from "./pool-hints.ts";
 import { observe, type PoolObserved } from "./pool-observe.ts";
 import { plan } from "./pool-plan.ts";
-import { refusals } from "./pool-refusals.ts";
+import { refusals, refuseDestroy } from "./pool-refusals.ts";
 import { nameRules, poolRules } from "./pool-rules.ts";
 import { local, ownerProperty, property } from "./properties.ts";
 import { layouts, roles } from "./status.ts";
@@ -107,9 +107,9 @@ export const pool: ResourceType<PoolInputs, PoolObserved> = {
   plan,
   refusals,
   hints,
-  refusesReplace: ({ name, onDelete }) =>
+  refusesReplace: ({ name, onDelete }, observed) =>
     onDelete === "destroy"
-      ? undefined
+      ? refuseDestroy(observed, name)[0]
       : `Replacing pool ${name} would lose what it holds. Allow it with onDelete: destroy, or undo the change.`,
   gone,
   rules: poolRules,

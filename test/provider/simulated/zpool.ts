@@ -120,9 +120,9 @@ export class SimulatedZpool extends SimulatedHost {
       );
     if (line === `zfs get -Hp -o property,value,source all ${last}`)
       return this.#get(last, ({ root }) => root, `cannot open '${last}': dataset does not exist`);
-    if (line === `zfs list -Hp -r -t all -o name,org.storage-lab:on-delete ${last}`) {
+    if (line === `zfs get -Hp -r -t all -o name,value,source org.storage-lab:on-delete ${last}`) {
       const absent = { status: 1, stderr: `cannot open '${last}': dataset does not exist\n` };
-      return this.pools.has(last) ? ok(`${last}\t-\n`) : absent;
+      return this.pools.has(last) ? ok(`${last}\t-\t-\n`) : absent;
     }
     if (line === "zpool import") return ok(this.#importable());
     if (line === `wipefs -J -n ${last}`) return ok(this.#signatures(this.#disk(last)));

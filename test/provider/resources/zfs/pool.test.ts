@@ -41,7 +41,7 @@ const module = "cat /sys/module/zfs/version";
 const status = "zpool status -P";
 const zpoolGet = "zpool get -Hp -o property,value,source all tank";
 const zfsGet = "zfs get -Hp -o property,value,source all tank";
-const zfsList = "zfs list -Hp -r -t all -o name,org.storage-lab:on-delete tank";
+const onDeletes = "zfs get -Hp -r -t all -o name,value,source org.storage-lab:on-delete tank";
 const record = "cat /var/lib/storage-lab/zpool-begun/tank";
 const noRecord: Told = { status: 1, stderr: `cat: ${record.slice(4)}: No such file or directory\n` };
 
@@ -60,7 +60,7 @@ const there: Record<string, Told> = {
   [status]: recorded("zpool-status--two-mirrors-log-cache-spare--zfs-2.3.9"),
   [zpoolGet]: recorded("zpool-get--two-mirrors--zfs-2.3.9"),
   [zfsGet]: recorded("zfs-get--pool-root--zfs-2.3.9"),
-  [zfsList]: recorded("zfs-list--pool-with-volume--zfs-2.3.9"),
+  [onDeletes]: "tank\tdestroy\tlocal\ntank/lun0\tdestroy\tlocal\n",
   [record]: noRecord,
 };
 
@@ -78,7 +78,7 @@ const absent: Record<string, Told> = {
   [status]: "no pools available\n",
   [zpoolGet]: { status: 1, stderr: "Cannot get properties of tank: no such pool available.\n" },
   [zfsGet]: { status: 1, stderr: noPool },
-  [zfsList]: { status: 1, stderr: noPool },
+  [onDeletes]: { status: 1, stderr: noPool },
   "zpool import": "no pools available to import\n",
   ...Object.fromEntries(paths.map((disk) => [`wipefs -J -n ${disk}`, '{"signatures": []}'])),
 };
@@ -172,7 +172,7 @@ describe("observing a pool", () => {
 
   test("absence by ZFS's own words alone", async () => {
     const suspended: Told = { status: 1, stderr: "cannot open 'tank': pool I/O is currently suspended\n" };
-    for (const command of [zpoolGet, zfsGet, zfsList, status]) {
+    for (const command of [zpoolGet, zfsGet, onDeletes, status]) {
       await assert.rejects(observe({ ...there, [command]: suspended }), CommandError, command);
     }
     for (const command of ["zpool import", `wipefs -J -n ${path(1)}`, lsblk, record, module]) {
@@ -245,7 +245,7 @@ describe("planning a pool", () => {
       ...absent,
       [module]: { status: 1, stderr: "cat: /sys/module/zfs/version: No such file or directory\n" },
       ...Object.fromEntries(
-        [status, zpoolGet, zfsGet, zfsList, "zpool import"].map((command) => [command, unloaded]),
+        [status, zpoolGet, zfsGet, onDeletes, "zpool import"].map((command) => [command, unloaded]),
       ),
     };
     assert.deepEqual((await plan(told)).slice(0, 3), ["modprobe zfs", atBoot, noted]);
@@ -475,18 +475,25 @@ describe("deleting a pool", () => {
   });
   test("not while it holds what nothing allows to destroy", async () => {
     const forbids = async (datasets: string): Promise<string[]> => {
-      const observed = await observe({ ...there, [zfsList]: `tank\t-\n${datasets}` });
+      const observed = await observe({ ...there, [onDeletes]: `tank\t-\t-\n${datasets}` });
       return type.refusals?.(undefined, observed, inputs, owner) ?? [];
     };
-    assert.deepEqual(await forbids("tank/lun0\tdestroy\n"), []);
+    assert.deepEqual(await forbids("tank/lun0\tdestroy\tlocal\n"), []);
     assert.match(
-      (await forbids("tank/lun0\tretain\ntank/home\t-\n"))[0] ?? "",
+      (await forbids("tank/lun0\tretain\tlocal\ntank/home\t-\t-\n"))[0] ?? "",
       /still holds tank\/lun0, tank\/home, which/,
     );
-    assert.match(
-      (await forbids("tank/lun0\tdestroy\ntank/lun0@s\tdestroy\n"))[0] ?? "",
-      /still holds tank\/lun0@s/,
-    );
+  });
+
+  test("what others put below ours inherits our property, and stays all the same", async () => {
+    const observed = await observe({
+      ...there,
+      [onDeletes]: recorded("zfs-get--on-delete-of-all--zfs-2.3.9"),
+    });
+    const [refusal = ""] = type.refusals?.(undefined, observed, inputs, owner) ?? [];
+    assert.match(refusal, /still holds tank\/apps\/foreign, tank\/kept, tank\/lun0@by-hand, which/);
+    const replace = type.refusesReplace?.({ ...inputs, onDelete: "destroy" }, observed);
+    assert.equal(replace, refusal, "before anything that stands on it is taken down");
   });
 });
 
@@ -687,7 +694,7 @@ describe("what a pool refuses", () => {
       ...there,
       [zpoolGet]: absent[zpoolGet] as Told,
       [zfsGet]: absent[zfsGet] as Told,
-      [zfsList]: absent[zfsList] as Told,
+      [onDeletes]: absent[onDeletes] as Told,
       [status]: recorded("zpool-status--two-mirrors-log-cache-spare--zfs-2.3.9").replaceAll("tank", "pool"),
       "zpool import": "no pools available to import\n",
       [links([1, 2, 3, 4, 5, 6, 7, 8].map((n) => `${path(n)}-part1`))]: nodes(
@@ -708,7 +715,7 @@ describe("what a pool refuses", () => {
       ...absent,
       [module]: { status: 1, stderr: "cat: /sys/module/zfs/version: No such file or directory\n" },
     };
-    for (const command of [status, zpoolGet, zfsGet, zfsList, "zpool import"])
+    for (const command of [status, zpoolGet, zfsGet, onDeletes, "zpool import"])
       Object.assign(told, { [command]: none });
     assert.match(
       (await refusals(told))[0] ?? "",
