@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { settingsOf } from "../stack-file/read.ts";
 import { RefusedError } from "./errors.ts";
 import { type HostAddress, projectFolder } from "./host.ts";
 
@@ -11,17 +10,14 @@ import { type HostAddress, projectFolder } from "./host.ts";
  */
 export async function addressIn(stack: string, name: string, project = projectFolder): Promise<HostAddress> {
   if (name === "local") return { name, ssh: "local" };
-  const file = `Pulumi.${stack}.yaml`;
-  const text = await readFile(join(project, file), "utf8");
-  const { config = {} } = (parse(text) ?? {}) as { config?: Record<string, unknown> };
-  const hosts = (config["storage-lab:hosts"] ?? {}) as Record<
-    string,
-    { ssh?: string; sudo?: boolean } | null
-  >;
+  const own = await settingsOf(stack, project);
+  const base = own["storage-lab:base"];
+  const settings = typeof base === "string" ? { ...(await settingsOf(base, project)), ...own } : own;
+  const hosts = (settings["storage-lab:hosts"] ?? {}) as Record<string, Partial<HostAddress> | null>;
   const host = hosts[name];
   if (host == null) {
     throw new RefusedError(
-      `${file} has no host ${name}; its hosts are ${Object.keys(hosts).join(", ") || "none"}`,
+      `Pulumi.${stack}.yaml has no host ${name}; its hosts are ${Object.keys(hosts).join(", ") || "none"}`,
     );
   }
   const machine = `.lab/${stack}/${name}`;

@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 import type { Problem } from "./problems.ts";
+import { settingsOf } from "./read.ts";
 
 /**
  * `storage-lab:base: lab`: each key that a stack file leaves out is taken, whole, from Pulumi.lab.yaml. Keys are
@@ -15,21 +14,12 @@ const prefix = "storage-lab:";
 /** The base that a stack file names. */
 export const baseOf = (settings: Record<string, string>): string | undefined => settings[`${prefix}base`];
 
-/** Reads a base from the project's folder, as Pulumi reads a stack file. */
+/** Reads a base from the project's folder. */
 export async function readBase(stack: string, folder: string): Promise<Base> {
-  const file = `Pulumi.${stack}.yaml`;
-  if (!existsSync(`${folder}/${file}`))
-    throw new RangeError(`storage-lab:base: ${stack}: there is no ${file} in ${folder}`);
-  // Loaded only where it is needed: it takes a good half second.
-  const { LocalWorkspace } = await import("@pulumi/pulumi/automation/index.js");
-  // Reading a stack file runs no command, so none is looked for.
-  const pulumiCommand = { version: null } as unknown as PulumiCommand;
   try {
-    const workspace = await LocalWorkspace.create({ workDir: folder, pulumiCommand });
-    const { config } = await workspace.stackSettings(stack);
-    return { stack, settings: config ?? {} };
+    return { stack, settings: await settingsOf(stack, folder) };
   } catch (cause) {
-    throw new RangeError(`storage-lab:base: ${file} can't be read: ${(cause as Error).message}`, { cause });
+    throw new RangeError(`storage-lab:base: ${stack}: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -18,6 +18,11 @@ test("a host is where the stack file says", async () => {
   assert.deepEqual(await addressIn("real", "local", project), { name: "local", ssh: "local" });
 });
 
+test("a host of the base, where the stack file leaves its hosts out", async () => {
+  writeFileSync(join(project, "Pulumi.like.yaml"), "config:\n  storage-lab:base: real\n");
+  assert.deepEqual(await addressIn("like", "a", project), { name: "a", ssh: "root@a" });
+});
+
 test("a virtual host is its machine's folder, once it is there", async () => {
   await assert.rejects(addressIn("real", "c", project), /host c is a virtual machine that is not there yet/);
   mkdirSync(join(project, ".lab/real/c"), { recursive: true });
