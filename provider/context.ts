@@ -17,7 +17,10 @@ export const providerSettings = {
   readOnly: "Nothing is changed on any host.",
   destroyProtection: "Nothing is deleted or replaced.",
 } as const;
-export type ProviderSettings = { [K in keyof typeof providerSettings]: boolean };
+/** Beside them `storagelab:forget: HOST,HOST`: these hosts are gone for good, and with them what was on them. */
+export type ProviderSettings = { [K in keyof typeof providerSettings]: boolean } & {
+  forget?: readonly string[];
+};
 
 export type Context = {
   /** `project/stack`: the mark of what this stack makes. */

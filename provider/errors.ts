@@ -7,9 +7,12 @@
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly host: string;
-  constructor(host: string, message: string, options?: ErrorOptions) {
+  /** The host is there and takes no login yet, as one does that is just starting. */
+  readonly starting: boolean;
+  constructor(host: string, message: string, options: ErrorOptions & { starting?: boolean } = {}) {
     super(message, options);
     this.host = host;
+    this.starting = options.starting ?? false;
   }
 }
 

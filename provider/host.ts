@@ -246,7 +246,9 @@ export class Host implements Connection {
       ? `Log in once by hand to check and accept its key: ${hand}`
       : `Try by hand: ${hand}`;
     const reason = said.split("\n").at(-1) || message || "the connection ended";
-    return new TransportError(name, `${name} (${ssh}) did not answer: ${reason}. ${hint}`);
+    // sshd does not listen yet, goes down, or lets nobody in before the boot has ended (pam_nologin(8)).
+    const starting = /connection (refused|reset|closed)|system is booting up/i.test(said);
+    return new TransportError(name, `${name} (${ssh}) did not answer: ${reason}. ${hint}`, { starting });
   }
 
   #shell(timeout: number, signal: AbortSignal | undefined, script: string) {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { AnyType, Context, Inputs, ProviderSettings } from "./context.ts";
 import { explain, ParseError, RefusedError, TransportError } from "./errors.ts";
@@ -34,6 +35,9 @@ type Found = { observed: unknown; owner: string | undefined };
 const forgetAfter = 10_000;
 
 type Changes = (Change & { replace: boolean })[];
+/** How long an up waits for a host that refuses connections because it is just starting, in milliseconds. */
+const startDeadline = 120_000;
+
 export type Diff = {
   changes: Changes;
   /** The object differs on the host although the inputs are the same. */
@@ -49,8 +53,11 @@ export class Lifecycle {
   /** Objects whose replacement a diff has planned, with their inputs: what a look finds of them goes first. */
   readonly #replaced = new Map<string, Inputs>();
 
-  constructor(connect = (address: HostAddress): Connection => new Host(address)) {
+  readonly #patience: number;
+
+  constructor(connect = (address: HostAddress): Connection => new Host(address), patience = startDeadline) {
     this.#connect = connect;
+    this.#patience = patience;
   }
 
   #host(address: HostAddress): Connection {
@@ -282,11 +289,22 @@ export class Lifecycle {
 
   async delete(type: AnyType, inputs: Inputs, context: Context): Promise<void> {
     const host = this.#host(inputs.host);
+    if (this.settings.forget?.includes(inputs.host.name)) {
+      context.report("info", `${named(type, inputs)} is forgotten with its host, as storagelab:forget says`);
+      return;
+    }
     let found: Found;
     try {
-      found = await this.#look(type, inputs, context);
+      found = await this.#lookPatiently(type, inputs, context);
     } catch (error) {
-      if (!(error instanceof TransportError) || !(await isMachineStopped(inputs.host))) throw error;
+      if (!(error instanceof TransportError)) throw error;
+      const { name } = inputs.host;
+      if (!(await isMachineStopped(inputs.host))) {
+        const out = `If ${name} is gone for good, forget what was on it: pulumi config set storagelab:forget ${name}`;
+        throw new TransportError(name, `${named(type, inputs)} can't be deleted now. ${out}`, {
+          cause: error,
+        });
+      }
       context.report(
         "info",
         `${named(type, inputs)}: its virtual machine is stopped; it goes with the machine's disks`,
@@ -309,7 +327,7 @@ export class Lifecycle {
   /** Observe, plan, apply, observe again; a second plan that is not empty is an error. */
   async #ensure(type: AnyType, inputs: Inputs, how: "create" | "update", context: Context): Promise<Plain> {
     const host = this.#host(inputs.host);
-    const { observed, owner } = await this.#look(type, inputs, context);
+    const { observed, owner } = await this.#lookPatiently(type, inputs, context);
     if (type.exists(observed)) mayTouch(type, inputs, owner, how, context);
     this.#refuse(type, inputs, observed, context, inputs);
     const steps: Step[] = type.plan(inputs, observed, inputs, context.owner);
@@ -345,6 +363,24 @@ export class Lifecycle {
     const record = recordedOwner(host, type.type, type.identity(inputs));
     const [observed, owner] = await Promise.all([type.observe(host, inputs), record]);
     return { observed, owner };
+  }
+
+  /** The same for an up: a host that has just been started refuses connections for a while. */
+  async #lookPatiently(type: AnyType, inputs: Inputs, context: Context): Promise<Found> {
+    const deadline = Date.now() + this.#patience;
+    for (let pause = this.#patience / 120; ; pause *= 2) {
+      try {
+        return await this.#look(type, inputs, context);
+      } catch (error) {
+        const starting = error instanceof TransportError && error.starting;
+        if (!starting || Date.now() + pause > deadline || (await isMachineStopped(inputs.host))) throw error;
+        context.report(
+          "status",
+          `${inputs.host.name} refuses connections; trying again until it has started`,
+        );
+        await setTimeout(pause);
+      }
+    }
   }
 
   #refuse(type: AnyType, inputs: Inputs, observed: unknown, context: Context, desired?: Inputs): void {

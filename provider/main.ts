@@ -4,13 +4,7 @@ import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 import anyProto from "google-protobuf/google/protobuf/any_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import manifest from "../package.json" with { type: "json" };
-import {
-  type AnyType,
-  type Context,
-  type Inputs,
-  type ProviderSettings,
-  providerSettings,
-} from "./context.ts";
+import { type AnyType, type Context, type Inputs, providerSettings } from "./context.ts";
 import { explain } from "./errors.ts";
 import { addressIn } from "./host-of-stack.ts";
 import { Lifecycle, Unfinished } from "./lifecycle.ts";
@@ -83,11 +77,16 @@ function failure(error: unknown): Partial<grpc.ServiceError> {
 
 function configured(request: Request): void {
   const given = decode(request.getArgs()).value;
-  const on = (key: keyof ProviderSettings): boolean => String(given[key]) === "true";
+  const on = (key: keyof typeof providerSettings): boolean => String(given[key]) === "true";
   lifecycle.settings = {
     showCommands: on("showCommands"),
     readOnly: on("readOnly"),
     destroyProtection: on("destroyProtection"),
+    ...(given.forget !== undefined && {
+      forget: String(given.forget)
+        .split(",")
+        .map((name) => name.trim()),
+    }),
   };
 }
 
@@ -97,7 +96,7 @@ const service = {
     const response = new provider.CheckResponse();
     response.setInputs(request.getNews());
     for (const [key, value] of Object.entries(decode(request.getNews()).value)) {
-      if (key === "version") continue;
+      if (key === "version" || key === "forget") continue;
       const known = key in providerSettings;
       if (known && ["true", "false"].includes(String(value))) continue;
       const failed = new provider.CheckFailure();
@@ -105,7 +104,7 @@ const service = {
       failed.setReason(
         known
           ? `true or false, not ${String(value)}`
-          : `no setting of storagelab; it has ${Object.keys(providerSettings).join(", ")}`,
+          : `no setting of storagelab; it has ${[...Object.keys(providerSettings), "forget"].join(", ")}`,
       );
       response.addFailures(failed);
     }

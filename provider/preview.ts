@@ -81,7 +81,7 @@ export const protectedFrom = (
   type: AnyType,
   inputs: Inputs,
   what: string,
-  setting: keyof ProviderSettings,
+  setting: keyof typeof providerSettings,
 ): RefusedError =>
   new RefusedError(
     `${named(type, inputs)} can't be ${what}: ${setting} is set. ${providerSettings[setting]} ` +

@@ -29,7 +29,7 @@ A lab is \`Pulumi.STACK.yaml\`: the keys below, each with \`storage-lab:\` befor
 
 - **A base**: with \`storage-lab:base: lab\`, every key that the file leaves out is taken from \`Pulumi.lab.yaml\`. Keys are taken whole and never merged inside: a file that has \`storage-lab:pools\` has all of its pools. \`{}\`, and \`none\` for filesystem and benchmark, leave out what the base has. A base has no base itself, and gives no secrets: these open with its own stack's key alone.
 
-The provider's own settings, beside these: \`storagelab:showCommands\`, \`storagelab:readOnly\`, \`storagelab:destroyProtection\` (README.md).
+The provider's own settings, beside these: \`storagelab:showCommands\`, \`storagelab:readOnly\`, \`storagelab:destroyProtection\`, \`storagelab:forget\` (README.md).
 `;
 
 type Schema = z.core.$ZodType;

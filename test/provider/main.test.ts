@@ -102,7 +102,7 @@ test("settings that the provider has not are refused by name", async () => {
       .map((failure) => [failure.getProperty(), failure.getReason()])
       .toSorted(),
     [
-      ["colour", "no setting of storagelab; it has showCommands, readOnly, destroyProtection"],
+      ["colour", "no setting of storagelab; it has showCommands, readOnly, destroyProtection, forget"],
       ["readOnly", "true or false, not yes"],
     ],
   );
