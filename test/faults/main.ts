@@ -34,7 +34,7 @@ npm run faults -- --table FILE
 
 --type    zfs:Pool and so on; all where left out
 --kind    ${kinds.join(", ")}; all where left out
---turns   so many of the kinds at each step, by turns; all where left out
+--turns   so many of the ${kinds.length} kinds at each step, by turns (2)
 --sample  so many faults of each type, by chance
 --seed    other turns, another choice by chance (1)
 --lanes   so many at once, each with guests of its own (2)
@@ -149,7 +149,7 @@ export async function main(argv: readonly string[], project: string): Promise<nu
     {
       types: (values.type ?? []).flatMap((list) => list.split(",")),
       kinds: wanted.length === 0 ? kinds : kinds.filter((kind) => wanted.includes(kind)),
-      turns: values.turns === undefined ? undefined : number("turns", values.turns, 1),
+      turns: number("turns", values.turns, 2),
       sample: values.sample === undefined ? undefined : number("sample", values.sample, 1),
       seed: number("seed", values.seed, 1),
       lanes: number("lanes", values.lanes, 2),
