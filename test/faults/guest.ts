@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
@@ -79,11 +80,14 @@ export class Guest {
     }
   }
 
-  /** Has it booted since `booted` looked? A guest that does not answer is on its way down or up. */
-  async rebooted(): Promise<boolean> {
-    await this.forget();
-    const answer = await this.run("cat /proc/sys/kernel/random/boot_id", 10_000).catch(() => "");
-    return answer !== this.#boot;
+  /**
+   * Ends the provider's connection from here. A guest that booted anew resets it by itself, but only when it hears
+   * of it again, up to a minute later.
+   */
+  async reset(): Promise<void> {
+    const shared = join(process.env.XDG_RUNTIME_DIR ?? tmpdir(), `storage-lab-${userInfo().uid}`, "%C");
+    const config = ["-F", join(this.folder, "ssh_config"), "-o", `ControlPath=${shared}`];
+    await execa("ssh", [...config, "-O", "exit", this.name], { reject: false, stdin: "ignore" });
   }
 
   async facts(): Promise<string[]> {

@@ -56,20 +56,28 @@ export class FaultProject {
     writeFileSync(join(this.own, `${stack}.json`), JSON.stringify(declared));
   }
 
-  /** An `up` of what is declared, as an operator runs it, with or without a fault. */
-  async up(stack: string, fault?: Fault): Promise<Ran> {
+  /** An `up` of what is declared, as an operator runs it, with or without a fault; `onStrike` when that strikes. */
+  async up(stack: string, fault?: Fault, onStrike: () => void = () => {}): Promise<Ran> {
     const report = join(this.own, `${stack}.report`);
     writeFileSync(report, "");
     const env = {
       STORAGE_LAB_FAULT_REPORT: report,
       ...(fault && { STORAGE_LAB_FAULT: JSON.stringify(fault) }),
     };
-    const ran = await this.#run(env, "up", "--yes", "--skip-preview", "--stack", stack);
-    return {
-      exitCode: ran.exitCode,
-      said: ran.all ?? "",
-      seen: parseReport(readFileSync(report, "utf8")),
+    let heard = false;
+    const listen = (): Seen => {
+      const seen = parseReport(readFileSync(report, "utf8"));
+      if (seen.struck && !heard) onStrike();
+      heard ||= seen.struck;
+      return seen;
     };
+    const ears = setInterval(listen, 200);
+    try {
+      const ran = await this.#run(env, "up", "--yes", "--skip-preview", "--stack", stack);
+      return { exitCode: ran.exitCode, said: ran.all ?? "", seen: listen() };
+    } finally {
+      clearInterval(ears);
+    }
   }
 
   /** An `up` that no fault strikes and that has to succeed. */

@@ -15,8 +15,8 @@ export type Seen = {
 
 export function parseReport(text: string): Seen {
   const seen: Seen = { steps: [], seconds: new Map(), struck: false };
-  for (const line of text.split("\n")) {
-    if (line === "") continue;
+  // What follows the last line feed is not written whole yet.
+  for (const line of text.split("\n").slice(0, -1)) {
     const report = JSON.parse(line) as Report;
     if ("planned" in report) seen.steps.push(...report.planned);
     else if ("struck" in report) seen.struck = true;

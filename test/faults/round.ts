@@ -97,7 +97,7 @@ export class Round {
       ...(during !== undefined && { during }),
       ...(local && { folder: join(this.#lab.folder, "machines/under") }),
     };
-    const first = await this.#project.up("under", fault);
+    const first = await this.#strike(fault);
     const step = first.seen.steps[at] ?? "the end";
     const landed = await this.#landed(fault, first);
     const again = await this.#project.up("under");
@@ -117,16 +117,23 @@ export class Round {
     return result(landed ? "survived" : "missed");
   }
 
+  /** The `up` that is struck. After a loss of power it ends once its guest is back, which knows nothing of its connection. */
+  async #strike(fault: Fault): Promise<Ran> {
+    const guest = fault.kind === "reboot" ? this.#host() : undefined;
+    let back: Promise<void> | undefined;
+    const ran = await this.#project.up("under", fault, () => {
+      back = guest?.booted().then(() => guest.reset());
+      back?.catch(() => {});
+    });
+    await back;
+    return ran;
+  }
+
   /** Did the fault strike while the run was under way? Waits until all of it is over: a boot, a full disk. */
   async #landed({ kind, during = 0, folder }: Fault, { exitCode, seen }: Ran): Promise<boolean> {
     // Where the step was quicker than before, the blow may still come.
     if (seen.struck && during > 0) await pause(during * 1000);
     const guest = this.#host();
-    if (kind === "reboot" && guest !== undefined) {
-      const gone = seen.struck && (await guest.rebooted());
-      if (gone) await guest.booted();
-      return gone;
-    }
     if (kind === "full") {
       const full = guest === undefined ? machineFree(folder ?? "") : await guest.free();
       return seen.struck && full;
