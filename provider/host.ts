@@ -211,6 +211,7 @@ export class Host implements Connection {
     for await (const line of child) {
       const closed = frames.closed(String(line).trimEnd());
       if (closed?.label === "waits") for (const plan of plans) plan.options.onStep?.(lockWait(said));
+      else if (closed?.label.endsWith(".progress")) tellProgress(plans, closed.label, said);
       else if (closed) announce(plans, closed);
       if (String(line).trim() !== "") said = String(line).trim();
     }
@@ -340,6 +341,14 @@ function announce(plans: readonly Plan[], closed: { label: string; status: numbe
     const following = plans[(plan ?? 0) + 1];
     if (following?.steps[0]) following.options.onStep?.(following.steps[0]);
   }
+}
+
+/** The step under way once more, with how far it is. */
+function tellProgress(plans: readonly Plan[], label: string, said: string): void {
+  const [plan = 0, number = 0] = label.split(".").map(Number);
+  const step = plans[plan]?.steps[number];
+  if (step !== undefined && said !== "")
+    plans[plan]?.options.onStep?.({ ...step, say: `${step.say}: ${said}` });
 }
 
 /** The first step of a plan that did not succeed, as an error; undefined when all did. */

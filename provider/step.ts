@@ -56,10 +56,12 @@ export type WaitUntil = {
   readonly say: string;
   readonly until: readonly string[];
   readonly deadlineSeconds: number;
+  /** Says in a line how far it is, asked after each look that was in vain: for conditions that take a while to look at. */
+  readonly progress?: readonly string[];
 };
 
-/** Shell text for one step; its status is the step's. */
-export function stepScript(step: Step): string {
+/** Shell text for one step; its status is the step's. `tell` makes shell text that hands over a command's last line. */
+export function stepScript(step: Step, tell = (_command: string): string => ":"): string {
   if ("argv" in step) {
     // 9 is the lock's descriptor: a daemon that a step starts must not hold it.
     const input = `9>&- ${step.stdin === undefined ? "</dev/null" : heredoc(step.stdin)}`;
@@ -85,6 +87,7 @@ export function stepScript(step: Step): string {
     `  if [ "$(date +%s)" -ge "$end" ]; then`,
     `    printf '%s\\n' ${quote(`not so after ${step.deadlineSeconds} s: ${commandLine(step.until)}`)} >&2; r=124; break`,
     "  fi",
+    ...(step.progress === undefined ? [] : [tell(`${commandLine(step.progress)} </dev/null 2>&1`)]),
     "  sleep 0.1",
     "done; (exit $r)",
   ].join("\n");
@@ -116,6 +119,7 @@ export function plansScript(frames: Frames, plans: readonly (readonly Step[])[])
     const lines = ["failed=0"];
     for (const [index, step] of steps.entries()) {
       const label = `${plan}.${index}`;
+      const tell = (command: string): string => frames.around(`${label}.progress`, command);
       if ("onceAtEnd" in step) {
         const wanted = `end_${plan}_${index}`;
         const script = stepScript(step);
@@ -123,7 +127,7 @@ export function plansScript(frames: Frames, plans: readonly (readonly Step[])[])
         lines.push(`${wanted}=; [ $failed -ne 0 ] || ${wanted}=1`);
         continue;
       }
-      lines.push("if [ $failed -eq 0 ]; then", frames.around(label, stepScript(step)));
+      lines.push("if [ $failed -eq 0 ]; then", frames.around(label, stepScript(step, tell)));
       lines.push(`if [ $s -eq 0 ]; then done=${index}; else failed=1; fi; fi`);
     }
     const undo = [...steps.entries()].flatMap(([index, step]) =>

@@ -98,6 +98,19 @@ describe("steps", () => {
     );
   });
 
+  test("a long wait tells how far it is", async () => {
+    const said: string[] = [];
+    const count = file("count");
+    const wait: Step = {
+      say: "wait for it",
+      until: ["sh", "-c", `sleep 0.1; echo x >>${count}; [ $(wc -l <${count}) -ge 3 ]`],
+      deadlineSeconds: 20,
+      progress: ["sh", "-c", `echo noise; echo $(wc -l <${count}) of 3`],
+    };
+    await apply([wait, { say: "go on", argv: ["true"] }], said);
+    assert.deepEqual(said, ["wait for it", "wait for it: 1 of 3", "wait for it: 2 of 3", "go on"]);
+  });
+
   test("a secret stands in no message, not even where the program repeats it", async () => {
     const secret = "canary hunter2";
     const echo = 'cat >&2; echo "no room for it" >&2; exit 1';

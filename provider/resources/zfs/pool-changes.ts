@@ -257,8 +257,9 @@ const waitMinutes = 25;
 function waitFor(what: "resilver" | "remove" | "raidz_expand", pool: string, say: string): Step {
   return {
     say: `wait for ${say} of pool ${pool}, ${waitMinutes} minutes at most`,
-    until: ["timeout", "30", "zpool", "wait", "-t", what, pool],
+    until: ["timeout", "5", "zpool", "wait", "-t", what, pool],
     deadlineSeconds: waitMinutes * 60,
+    progress: ["sh", "-c", `zpool status "$1" | grep -oE '[0-9.]+% done.*'`, "sh", pool],
   };
 }
 

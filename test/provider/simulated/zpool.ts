@@ -259,7 +259,7 @@ export class SimulatedZpool extends SimulatedHost {
       const paths = args.filter((word) => word.startsWith("/"));
       return paths.every((path) => !this.#disk(path.replace(/-part1$/, "")).parted);
     }
-    const [, what, name = ""] = /^timeout 30 zpool wait -t (\S+) (\S+)$/.exec(line) ?? [];
+    const [, what, name = ""] = /^timeout 5 zpool wait -t (\S+) (\S+)$/.exec(line) ?? [];
     const pool = this.#pool(name);
     if (what === "resilver") this.#resilvered(pool);
     else if (what === "raidz_expand") this.#widened(pool);

@@ -956,7 +956,7 @@ describe("disks offline, larger, or being replaced", () => {
     assert.deepEqual(await plan(told, { ...inputs, vdevs }), []);
     const desired = { ...inputs, vdevs, waitForResilver: true };
     assert.deepEqual(await plan(told, desired), [
-      "wait up to 1500 s for: timeout 30 zpool wait -t resilver tank",
+      "wait up to 1500 s for: timeout 5 zpool wait -t resilver tank",
     ]);
     const [wait] = type.plan(desired, await observe(told, desired), desired, owner);
     assert.match(
