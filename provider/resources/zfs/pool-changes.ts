@@ -1,4 +1,5 @@
 import type { Effect, Step } from "../../step.ts";
+import { mountSteps } from "./dataset.ts";
 import { diskPath } from "./disks.ts";
 import type { PoolInputs } from "./pool.ts";
 import {
@@ -36,6 +37,7 @@ export function changePool(desired: PoolInputs, observed: PoolObserved, pool: Po
   const steps = [
     ...setPool(name, differing(desired.properties ?? {}, pool.properties)),
     ...setRoot(name, differing(desired.filesystemProperties ?? {}, pool.root)),
+    ...mountRoot(desired, pool, owner),
     ...changeVdevs(desired, observed, pool, changes, owner),
     ...switchDisks(desired, observed, pool),
     ...expand(desired, observed, pool, changes),
@@ -44,6 +46,12 @@ export function changePool(desired: PoolInputs, observed: PoolObserved, pool: Po
   // A pool that was imported into the stack gets its marks together with the first real change.
   const imported = local(pool.root, ownerProperty) === undefined && steps.length === 0;
   return [...endNote(observed, name, owner), ...(imported ? [] : setMarks(name, pool, owner)), ...steps];
+}
+
+/** `zpool create` has made the pool when it finds that it can't mount it, for instance because the disk of `/` is full. */
+function mountRoot({ name, filesystemProperties = {} }: PoolInputs, { root }: Pool, owner: string): Step[] {
+  if (local(root, ownerProperty) !== owner || root.get("mounted")?.value !== "no") return [];
+  return mountSteps(name, new Map(Object.entries(filesystemProperties)), root);
 }
 
 /** What an interrupted run began: disks that it took out of the pool are cleared, and its note goes. */

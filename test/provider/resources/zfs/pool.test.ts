@@ -430,6 +430,25 @@ describe("planning a pool", () => {
   });
 });
 
+test("a pool that zpool made and could not mount (the disk of / was full) is mounted by the next up", async () => {
+  const unmounted = (more: Record<string, string> = {}) => {
+    const changed = Object.entries({ mounted: "no", ...more }).reduce(
+      (text, [key, value]) => text.replace(new RegExp(`^${key}\t[^\t]*`, "m"), `${key}\t${value}`),
+      recorded("zfs-get--pool-root--zfs-2.3.9"),
+    );
+    return { ...there, [zfsGet]: changed };
+  };
+  const [step, ...more] = await plan(unmounted());
+  assert.match(step ?? "", /zfs mount/);
+  assert.deepEqual(more, []);
+  for (const meant of [{ canmount: "off" }, { mountpoint: "none" }, { mountpoint: "legacy" }])
+    assert.deepEqual(await plan(unmounted(meant)), []);
+  assert.deepEqual(
+    await plan({ ...there, [zfsGet]: unmounted()[zfsGet].replace(/^org.*owner.*\n/m, "") }),
+    [],
+  );
+});
+
 describe("deleting a pool", () => {
   test("destroyed: noted, its labels and partition tables cleared", async () => {
     assert.deepEqual(await remove(there), [
