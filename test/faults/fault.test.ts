@@ -14,25 +14,32 @@ const plan: Step[] = [
   { say: "three", argv: ["three"] },
 ];
 
-const says = (fault: Fault, from = 0): string[] | undefined =>
-  inject(plan, fault, from)?.steps.map((step) => `${step.say}${"onceAtEnd" in step ? " (at end)" : ""}`);
+const says = (fault: Fault, place?: { from: number; number: number }): string[] | undefined =>
+  inject(plan, fault, place)?.steps.map((step) => `${step.say}${"onceAtEnd" in step ? " (at end)" : ""}`);
 
 for (const [at, expected] of [
   [0, ["fault: cut comes", "fault: cut", "one", "save (at end)", "three"]],
   // What runs at the end of the round trip is met there, by steps that run there too.
   [1, ["one", "fault: cut comes (at end)", "fault: cut (at end)", "save (at end)", "three"]],
   [2, ["one", "save (at end)", "fault: cut comes", "fault: cut", "three"]],
-  [3, ["one", "save (at end)", "three", "fault: cut comes (at end)", "fault: cut (at end)"]],
 ] as const) {
   test(`a fault at step ${at}`, () => {
     assert.deepEqual(says({ kind: "cut", at }), expected);
   });
 }
 
+test("a fault after the last step, however many there are", () => {
+  const fault: Fault = { kind: "cut", at: 7, endOf: 2 };
+  const expected = ["one", "save (at end)", "three", "fault: cut comes (at end)", "fault: cut (at end)"];
+  assert.deepEqual(says(fault, { from: 4, number: 2 }), expected);
+  assert.equal(says(fault), undefined, "another plan");
+});
+
 test("a fault's number counts over all plans of a run", () => {
-  assert.equal(says({ kind: "cut", at: 2 }, 3), undefined, "before this plan");
-  assert.deepEqual(says({ kind: "cut", at: 4 }, 3)?.[1], "fault: cut comes (at end)");
-  assert.equal(says({ kind: "cut", at: 7 }, 3), undefined, "after this plan");
+  const second = { from: 3, number: 2 };
+  assert.equal(says({ kind: "cut", at: 2 }, second), undefined, "before this plan");
+  assert.deepEqual(says({ kind: "cut", at: 4 }, second)?.[1], "fault: cut comes (at end)");
+  assert.equal(says({ kind: "cut", at: 6 }, second), undefined, "after this plan");
 });
 
 test("the strike is the step that the provider waits for", () => {

@@ -18,8 +18,10 @@ export const kindsSay: Record<Kind, string> = {
 
 export type Fault = {
   readonly kind: Kind;
-  /** Strike before the step of this number, counted over all plans of the run; the number of steps: after the last. */
+  /** Strike before the step of this number, counted over all plans of the run. */
   readonly at: number;
+  /** Strike after the last step of the plan of this number, from 1, however many steps it has this time. */
+  readonly endOf?: number;
   /** Strike this many seconds into the step instead. */
   readonly during?: number;
   /** The machine's folder, where the host is this machine. */
@@ -91,12 +93,17 @@ export const dealtHere = (kind: Kind): boolean => kind === "provider" || kind ==
 export type Injected = { steps: Step[]; strike: Step };
 
 /**
- * The plan with the fault in it; undefined where its place is not in this plan, whose first step has the number
- * `from`. A step that runs at the end of the round trip is met there.
+ * The plan with the fault in it; undefined where its place is not in this plan, the run's `number`th, whose first
+ * step has the number `from`. A step that runs at the end of the round trip is met there.
  */
-export function inject(steps: readonly Step[], fault: Fault, from = 0): Injected | undefined {
-  const at = fault.at - from;
-  if (at < 0 || at > steps.length) return undefined;
+export function inject(
+  steps: readonly Step[],
+  fault: Fault,
+  plan: { from: number; number: number } = { from: 0, number: 1 },
+): Injected | undefined {
+  const at = fault.endOf === undefined ? fault.at - plan.from : steps.length;
+  if (fault.endOf === undefined ? at < 0 || at >= steps.length : fault.endOf !== plan.number)
+    return undefined;
   const runsAtEnd = (step: Step | undefined): boolean => step !== undefined && "onceAtEnd" in step;
   const atEnd = at === steps.length ? steps.some(runsAtEnd) : runsAtEnd(steps[at]);
   const { sign, strike } = striking(fault, atEnd);

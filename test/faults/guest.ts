@@ -22,6 +22,7 @@ export class Guest {
   readonly folder: string;
   readonly #lane: string;
   #boot = "";
+  #gone = false;
 
   constructor(name: HostName, lane: string) {
     this.name = name;
@@ -54,6 +55,7 @@ export class Guest {
 
   /** Pull the plug and remove what it was. */
   async remove(): Promise<void> {
+    this.#gone = true;
     await this.forget();
     await execa(process.execPath, [guestProgram, "stop", this.folder], { reject: false });
     rmSync(this.folder, { recursive: true, force: true });
@@ -64,6 +66,7 @@ export class Guest {
     const deadline = Date.now() + bootDeadline;
     await this.forget();
     for (;;) {
+      if (this.#gone) throw new Error(`${this.name} was removed while it booted`);
       const line = "cat /proc/sys/kernel/random/boot_id; systemctl is-system-running --wait";
       const { stdout } = await execa(
         "ssh",

@@ -41,13 +41,13 @@ export class Lane {
 
   async #clear(): Promise<void> {
     await Promise.all([...this.#guests.values()].map((guest) => guest.remove()));
-    this.#guests.clear();
     await machineEnd(this.#lab.folder);
   }
 
   /** Guests as they come from the image, and empty stacks: the begin, and what follows a fault that was lost. */
   async renew(): Promise<void> {
     await this.#clear();
+    this.#guests.clear();
     await this.#project.begin();
     this.#base = "";
   }

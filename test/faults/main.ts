@@ -95,6 +95,9 @@ export async function faults(
   try {
     await Promise.race([Promise.all(work), aborted(request.signal)]);
   } finally {
+    // Twice, since a run that is ended on its way may be starting a guest.
+    await Promise.allSettled(lanes.map((lane) => lane.close()));
+    await Promise.allSettled(work);
     await Promise.all(lanes.map((lane) => lane.close()));
   }
   if (failures.length > 0)
@@ -141,8 +144,9 @@ export async function main(argv: readonly string[], project: string): Promise<nu
     join(project, "results/faults", `${new Date().toISOString().replaceAll(/[:.]/g, "-")}.jsonl`);
   mkdirSync(join(file, ".."), { recursive: true });
   const stop = new AbortController();
+  // Not `once`: what ends child processes takes a signal that nobody listens to any more for the end of this one.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.once(signal, () => stop.abort(new Error(`${signal}: go on with --resume ${file}`)));
+    process.on(signal, () => stop.abort(new Error(`${signal}: go on with --resume ${file}`)));
   const began = Date.now();
   const clock = (): string => duration(Math.round((Date.now() - began) / 1000)).padStart(9);
   const results = await faults(

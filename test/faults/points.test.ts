@@ -18,6 +18,7 @@ const seen = parseReport(
 test("the report of a run", () => {
   assert.deepEqual(seen, {
     steps: ["note it", "create pool tank", "wait for it"],
+    plans: 2,
     seconds: new Map([
       [0, 0.1],
       [1, 3.2],
@@ -33,7 +34,7 @@ test("points: before each step, within a long one, after the last", () => {
     "zfs:Pool create cut 1",
     "zfs:Pool create cut 1 +1.6",
     "zfs:Pool create cut 2",
-    "zfs:Pool create cut 3",
+    "zfs:Pool create cut end",
   ]);
   assert.equal(pointsOf("zfs:Pool", "create", seen).length, 4 * kinds.length + 2);
   assert.deepEqual(

@@ -6,13 +6,13 @@ import type { Seen } from "./report.ts";
 export const operations = ["create", "update", "replace", "delete"] as const;
 export type Operation = (typeof operations)[number];
 
-export type Point = Pick<Fault, "kind" | "at" | "during"> & {
+export type Point = Pick<Fault, "kind" | "at" | "endOf" | "during"> & {
   readonly type: string;
   readonly operation: Operation;
 };
 
-export const pointName = ({ type, operation, kind, at, during }: Point): string =>
-  `${type} ${operation} ${kind} ${at}${during === undefined ? "" : ` +${during}`}`;
+export const pointName = ({ type, operation, kind, at, endOf, during }: Point): string =>
+  `${type} ${operation} ${kind} ${endOf === undefined ? at : "end"}${during === undefined ? "" : ` +${during}`}`;
 
 /** A step of at least this length is also struck in its middle, by what stops the host's own work there. */
 const longSeconds = 2;
@@ -26,11 +26,12 @@ export function pointsOf(
   wanted: readonly Kind[] = kinds,
 ): Point[] {
   if (seen.steps.length === 0) return [];
-  const places = [...seen.steps, "the end"].flatMap((_, at): Pick<Point, "at" | "during">[] => {
+  const within = seen.steps.flatMap((_, at): Pick<Point, "at" | "endOf" | "during">[] => {
     const seconds = seen.seconds.get(at) ?? 0;
     const middle = Math.round(seconds * 5) / 10;
     return [{ at }, ...(seconds >= longSeconds ? [{ at, during: middle }] : [])];
   });
+  const places = [...within, { at: seen.steps.length, endOf: seen.plans }];
   return places.flatMap((place) =>
     kinds
       .filter((kind) => wanted.includes(kind) && (place.during === undefined || withinSteps.includes(kind)))

@@ -8,18 +8,22 @@ export type Report =
 export type Seen = {
   /** The sentences of all steps of all plans, in order. */
   steps: string[];
+  /** How many plans they are. */
+  plans: number;
   /** How long each step took, as far as it was seen. */
   seconds: Map<number, number>;
   struck: boolean;
 };
 
 export function parseReport(text: string): Seen {
-  const seen: Seen = { steps: [], seconds: new Map(), struck: false };
+  const seen: Seen = { steps: [], plans: 0, seconds: new Map(), struck: false };
   // What follows the last line feed is not written whole yet.
   for (const line of text.split("\n").slice(0, -1)) {
     const report = JSON.parse(line) as Report;
-    if ("planned" in report) seen.steps.push(...report.planned);
-    else if ("struck" in report) seen.struck = true;
+    if ("planned" in report) {
+      seen.steps.push(...report.planned);
+      seen.plans += 1;
+    } else if ("struck" in report) seen.struck = true;
     else seen.seconds.set(report.step, report.seconds);
   }
   return seen;

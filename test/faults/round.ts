@@ -87,18 +87,19 @@ export class Round {
   /** The operation with a fault in it, then `up` again, and a look at everything. */
   async struck(point: Point): Promise<Result> {
     const began = performance.now();
-    const { operation, kind, at, during } = point;
+    const { operation, kind, at, endOf, during } = point;
     await this.#prepare(operation);
     this.#declare(operation);
     const local = this.#scenario.host === "local";
     const fault: Fault = {
       kind,
       at,
+      ...(endOf !== undefined && { endOf }),
       ...(during !== undefined && { during }),
       ...(local && { folder: join(this.#lab.folder, "machines/under") }),
     };
     const first = await this.#strike(fault);
-    const step = first.seen.steps[at] ?? "the end";
+    const step = endOf === undefined ? (first.seen.steps[at] ?? "no such step this time") : "the end";
     const landed = await this.#landed(fault, first);
     const again = await this.#project.up("under");
     const problems = await this.#problems(operation, again, kind);

@@ -19,6 +19,7 @@ function report(line: Report): void {
 }
 
 let planned = 0;
+let plans = 0;
 let struck = false;
 
 function strike({ kind, during = 0, folder }: Fault): void {
@@ -38,8 +39,9 @@ Host.prototype.apply = async function (steps, options) {
   if (steps.length === 0) return;
   const from = planned;
   planned += steps.length;
+  plans += 1;
   report({ planned: steps.map(({ say }) => say) });
-  const injected = fault === undefined || struck ? undefined : inject(steps, fault, from);
+  const injected = fault === undefined || struck ? undefined : inject(steps, fault, { from, number: plans });
   let last: Step | undefined;
   const began = performance.now();
   let since = began;
