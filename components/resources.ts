@@ -43,6 +43,8 @@ export class Machine extends Resource<MachineInputs> {
 
 export class Pool extends Resource<PoolInputs> {
   declare readonly name: pulumi.Output<string>;
+  /** Known once the pool is there. */
+  declare readonly guid: pulumi.Output<string | undefined>;
   constructor(name: string, args: Args<PoolInputs>, options: pulumi.CustomResourceOptions) {
     super("zfs:Pool", name, args, ["guid", "size", "health"], options);
   }

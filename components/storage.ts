@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
 import { Clone, Dataset, Pool, Snapshot, Volume } from "./resources.ts";
-import { poolInputs } from "./zfs-inputs.ts";
+import { poolInputs, volumeHints } from "./zfs-inputs.ts";
 
 type Thing = Pool | Dataset | Volume | Snapshot | Clone;
 
@@ -20,7 +20,8 @@ export class Storage extends pulumi.ComponentResource {
     const { host, lab } = args;
     const below = { parent: this };
     const inputs = { host, ...poolInputs(name, args.pool) };
-    const things = new Map<string, Thing>([[name, new Pool(name, inputs, below)]]);
+    const pool = new Pool(name, inputs, below);
+    const things = new Map<string, Thing>([[name, pool]]);
 
     /** The thing of this full name, made when it is first asked for. */
     const thing = (full: string): Thing => {
@@ -45,8 +46,14 @@ export class Storage extends pulumi.ComponentResource {
       const [dataset, volume, clone] = [lab.datasets[full], lab.volumes[full], lab.clones[full]];
       if (dataset) return new Dataset(full, { host, ...secretKey(dataset), name: at }, below);
       if (volume) {
-        this.volumes[full] = new Volume(full, { host, ...secretKey(volume), name: at }, below);
-        return this.volumes[full];
+        const made = new Volume(full, { host, ...secretKey(volume), name: at }, below);
+        // Of a pool that is there the provider says it.
+        const hints = pulumi.runtime.isDryRun() ? volumeHints(args.pool, volume) : [];
+        isKnown(pool.guid).apply((there) => {
+          if (!there) for (const hint of hints) pulumi.log.info(`${full}: ${hint}`, made);
+        });
+        this.volumes[full] = made;
+        return made;
       }
       if (clone === undefined) throw new Error(`no dataset ${full}`);
       // A snapshot that the stack file does not declare is there, taken by somebody else.
@@ -64,3 +71,7 @@ export class Storage extends pulumi.ComponentResource {
 
 const secretKey = <T extends { key?: string | undefined }>(fields: T) =>
   fields.key === undefined ? fields : { ...fields, key: pulumi.secret(fields.key) };
+
+/** Whether a preview knows this output: what Pulumi keeps beside the value, and has no public name for. */
+const isKnown = (output: pulumi.Output<unknown>): pulumi.Output<boolean> =>
+  pulumi.output((output as unknown as { isKnown: Promise<boolean> }).isKnown);

@@ -1,4 +1,5 @@
 import type { LabConfig } from "../config.ts";
+import { blockHints, declaredGeometries } from "../provider/resources/zfs/geometry.ts";
 import type { PoolInputs } from "../provider/resources/zfs/pool.ts";
 import { tolerated, type VdevLayout } from "./layout.ts";
 
@@ -43,3 +44,16 @@ export const poolTolerates = (pool: PoolConfig): string =>
       return `${role}: ${survives}`;
     })
     .join("; ");
+
+/** What a volume's block size costs on the declared vdevs: said before there is a pool to ask. */
+export const volumeHints = (
+  pool: PoolConfig,
+  { volblocksize }: Pick<LabConfig["volumes"][string], "volblocksize">,
+): string[] =>
+  blockHints(
+    volblocksize,
+    declaredGeometries(
+      poolVdevs(pool).filter(({ role }) => role === "data"),
+      pool.ashift,
+    ),
+  );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { poolTolerates } from "../../components/zfs-inputs.ts";
+import { poolTolerates, volumeHints } from "../../components/zfs-inputs.ts";
 import { parseConfig } from "../../config.ts";
 import { inJson } from "../stack-file/sample.ts";
 
@@ -40,4 +40,21 @@ describe("which failures a pool survives", () => {
       assert.equal(tank && poolTolerates(tank), sentence);
     });
   }
+});
+
+test("a block size that wastes space on the declared vdevs is said before there is a pool", () => {
+  const hints = (data: object, volblocksize = "16 KiB") => {
+    const stack = { hosts: { a: { ssh: "a" } }, pools: { tank: { host: "a", data } } };
+    const { tank } = parseConfig(inJson(stack), "lab").pools;
+    return tank === undefined ? [] : volumeHints(tank, { volblocksize });
+  };
+  assert.deepEqual(hints({ mirror: 3, disks: "by-id/d{1..6}" }), []);
+  assert.match(
+    hints({ raidz2: 6, disks: "by-id/d{1..6}" }, "8 KiB")[0] ?? "",
+    /On RAID-Z2 of 6 disks with sectors of 4 KiB, volblocksize 8 KiB leaves 33 % .*\(2 data \+ 2 parity \+ 2 padding/,
+  );
+  assert.match(
+    hints({ draid2: 8, data: 4, disks: "by-id/d{1..8}" }, "4 KiB")[0] ?? "",
+    /On dRAID2 of 4 data disks a group/,
+  );
 });

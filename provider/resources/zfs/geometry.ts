@@ -66,8 +66,24 @@ export function poolGeometries(status: string, pool: string, properties: Propert
   return [...new Map(all.map((geometry) => [JSON.stringify(geometry), geometry])).values()];
 }
 
+/** The same of data vdevs that are declared and not there yet. */
+export function declaredGeometries(
+  vdevs: readonly { type: string; disks: readonly string[]; data?: number; spares?: number }[],
+  ashift: number,
+): Geometry[] {
+  const all = vdevs.map(({ type, disks, data, spares = 0 }): Geometry => {
+    const parity = Number(/^d?raid\w*(\d)$/.exec(type)?.[1] ?? 0);
+    if (type.startsWith("raidz")) return { kind: "raidz", parity, width: disks.length, ashift };
+    if (!type.startsWith("draid")) return { kind: "plain", parity: 0, width: 1, ashift };
+    // ZFS's own default: as many as there are, up to 8.
+    const inGroup = data ?? Math.min(8, disks.length - spares - parity);
+    return { kind: "draid", parity, width: inGroup + parity, ashift };
+  });
+  return [...new Map(all.map((geometry) => [JSON.stringify(geometry), geometry])).values()];
+}
+
 /** Where a volume of this block size would waste space: both shares with the arithmetic, and what to declare. */
-export function blockHints(volblocksize: string | undefined, geometries: Geometry[]): string[] {
+export function blockHints(volblocksize: string | undefined, geometries: readonly Geometry[]): string[] {
   const block = Number(parseSize(volblocksize ?? "16K") ?? 16384n);
   return geometries.flatMap((geometry) => {
     const recommended = recommendedBlock(geometry);
