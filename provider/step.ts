@@ -69,12 +69,18 @@ export function stepScript(step: Step, tell = (_command: string): string => ":")
     return `${commandLine(step.argv)} ${input}\nr=$?; case $r in ${step.accept.join("|")}) r=0;; esac; (exit $r)`;
   }
   if ("file" in step) {
-    const part = quote(`${step.file}.storage-lab-part`);
+    const [file, part] = [quote(step.file), quote(`${step.file}.storage-lab-part`)];
     const folder = quote(step.file.slice(0, step.file.lastIndexOf("/")) || "/");
+    const mode = step.mode ?? "644";
     return [
-      `mkdir -p ${folder} && (umask 077; cat >${part}) ${heredoc(step.text.replace(/\n$/, ""))}`,
+      `text=$(cat ${heredoc(step.text.replace(/\n$/, ""))}\n)`,
+      // What is there already is not written again: nobody would come back for a half-written copy.
+      `if printf '%s\\n' "$text" | cmp -s - ${file} 2>/dev/null; then chmod ${mode} ${file}`,
+      `else mkdir -p ${folder} && (umask 077; printf '%s\\n' "$text" >${part}) && chmod ${mode} ${part} &&`,
       // On the disk before it has its name: a power failure leaves the old file or the new one, never an empty one.
-      `[ $? -eq 0 ] && chmod ${step.mode ?? "644"} ${part} && sync ${part} && mv -f ${part} ${quote(step.file)}`,
+      // And the name before the next step: a file of ours that is not there yet is written again, over this one.
+      `  sync ${part} && mv -f ${part} ${file} && sync ${folder}`,
+      "fi",
     ].join("\n");
   }
   if ("attribute" in step) {

@@ -154,9 +154,13 @@ function keyNow(properties: Properties, name: string) {
     location,
     file: inFile === undefined ? undefined : path,
     mark: inFile ?? local(properties, keyProperty),
+    noted: local(properties, keyProperty),
     loaded: properties.get("keystatus")?.value === "available",
   };
 }
+
+/** In place of a fingerprint while a key is being changed. */
+const changing = "changing";
 
 /** The dataset whose key encrypts this one; undefined where it is not encrypted. */
 export function encryptionRoot(properties: Properties): string | undefined {
@@ -205,21 +209,33 @@ function keepSteps(inputs: Encrypted & { key: string }, file: string, { files, u
   return [keepStep(inputs, file), ...unitSteps(keysUnit, unitText, { text: undefined, enabled: false })];
 }
 
-/** Key files that stand for no key any more; the unit goes with the host's last. */
+/**
+ * Key files that stand for no key any more; the unit goes with the host's last. The unit first: as long as a key
+ * file is there, a run that was interrupted is taken up again.
+ */
 export function removeKeySteps(name: string, keep: string | undefined, { files }: KeyObserved): Step[] {
   const old = [...files.keys()].filter((file) => file !== keep);
   if (old.length === 0) return [];
-  const last = 'rmdir "$1" 2>/dev/null || exit 0; shift; rm -f "$@"';
-  const remove: Step = { say: `remove the key of ${name} from the host`, argv: ["rm", "-f", ...old] };
-  if (keep !== undefined) return [remove];
+  if (keep !== undefined)
+    return [{ say: `remove the former key of ${name} from the host`, argv: ["rm", "-f", ...old] }];
   return [
-    remove,
     {
-      say: `remove ${keysUnit} with the last key`,
-      argv: ["sh", "-c", last, "sh", keysFolder, ...unitFiles(keysUnit)],
+      say: `remove the key of ${name} from the host, and ${keysUnit} with the last key`,
+      argv: ["sh", "-c", removeKeys, "sh", keysFolder, ...unitFiles(keysUnit), ...old],
     },
   ];
 }
+
+/** Half-written files of an interrupted run count as none. */
+const removeKeys = `\
+folder=$1 unit=$2 link=$3 others=; shift 3
+for file in "$folder"/*; do
+  case " $* $folder/* " in *" $file "*) continue ;; esac
+  case $file in *.storage-lab-part) ;; *) others=1 ;; esac
+done
+[ -n "$others" ] || rm -f "$unit" "$link" "$folder"/*.storage-lab-part
+rm -f "$@" && { rmdir "$folder" 2>/dev/null || :; }
+`;
 
 /** The step that creates an encrypted dataset: `zfs create` with its options before the name. */
 export function createSteps(
@@ -273,8 +289,12 @@ export function keySteps(inputs: Encrypted, properties: Properties, observed: Ke
   if (!same) {
     const args = ["change-key", "-o", `keyformat=${inputs.keyformat}`, "-o", `keylocation=${location}`, name];
     const say = `change the key of ${name}`;
-    steps.push(file === undefined ? withKey(say, args, inputs) : { say, argv: ["zfs", ...args] });
-    if (file === undefined) steps.push(set([`${keyProperty}=${mark}`]));
+    if (file !== undefined) steps.push({ say, argv: ["zfs", ...args] });
+    else {
+      // ZFS can't set both at once. Between them the mark names no key, so that none is taken for the one that it has.
+      if (now.noted !== changing) steps.push(set([`${keyProperty}=${changing}`]));
+      steps.push(withKey(say, args, inputs), set([`${keyProperty}=${mark}`]));
+    }
   } else if (now.location !== location || (file === undefined && now.mark !== mark)) {
     steps.push(set([`keylocation=${location}`, ...(file === undefined ? [`${keyProperty}=${mark}`] : [])]));
   }

@@ -325,9 +325,11 @@ export class SimulatedZfs implements Questions {
         this.files.set(argv[4] ?? "", Buffer.from(stdin, "base64").toString("latin1"));
         return;
       }
-      if (script.startsWith("rmdir")) {
-        if ([...this.files.keys()].some((path) => path.startsWith(`${keysFolder}/`))) return;
-        for (const path of argv.slice(5)) this.files.delete(path);
+      if (script.startsWith("folder=$1 unit=$2")) {
+        const [folder = "", unit = "", link = "", ...old] = argv.slice(4);
+        const keys = [...this.files.keys()].filter((path) => path.startsWith(`${folder}/`));
+        if (keys.every((path) => old.includes(path))) old.push(unit, link);
+        for (const path of old) this.files.delete(path);
         return;
       }
       if (script.includes("zfs mount")) {

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, describe, test } from "node:test";
 import { CommandError, ParseError } from "../../../../provider/errors.ts";
 import { fingerprint, keysFolder } from "../../../../provider/resources/zfs/encryption.ts";
 import { type VolumeInputs, volume } from "../../../../provider/resources/zfs/volume.ts";
@@ -99,9 +103,24 @@ describe("a key that changes", () => {
     const zfs = new SimulatedZfs();
     await up(zfs, prompt);
     assert.deepEqual((await plan(zfs, { ...prompt, key: "another phrase" })).map(stepLine), [
+      "zfs set org.storage-lab:key=changing tank/lun0",
       "zfs change-key -o keyformat=passphrase -o keylocation=prompt tank/lun0 <<< [secret]",
       `zfs set org.storage-lab:key=${mark("another phrase")} tank/lun0`,
     ]);
+  });
+
+  test("cut between a key's change and its note: the former key is not taken for the one that it has", async () => {
+    for (const from of [prompt, kept]) {
+      const zfs = new SimulatedZfs();
+      await up(zfs, { ...prompt, key: "a stale phrase" });
+      await up(zfs, from);
+      zfs.apply(await plan(zfs, { ...prompt, key: "another phrase" }), 2);
+      for (const key of [from.key ?? "", "a stale phrase", "a third phrase"]) {
+        const says = (await plan(zfs, { ...prompt, key })).map(({ say }) => say);
+        assert.ok(says.includes("change the key of tank/lun0"), `${key}: ${says}`);
+      }
+      await up(zfs, { ...prompt, key: "a third phrase" });
+    }
   });
 
   test("from the host and to it, without another key", async () => {
@@ -109,8 +128,7 @@ describe("a key that changes", () => {
     await up(zfs, kept);
     assert.deepEqual(await up(zfs, prompt), [
       "note where the key of tank/lun0 is",
-      "remove the key of tank/lun0 from the host",
-      "remove storage-lab-keys.service with the last key",
+      "remove the key of tank/lun0 from the host, and storage-lab-keys.service with the last key",
     ]);
     assert.deepEqual([...zfs.files.keys()], []);
     assert.equal((await up(zfs, kept)).at(-1), "note where the key of tank/lun0 is");
@@ -185,6 +203,40 @@ describe("the key itself", () => {
       zfs.apply(volume.plan(undefined, await volume.observe(zfs, gone), gone, owner));
       assert.equal(zfs.files.size, name === "tank/lun0" ? 3 : 0);
     }
+  });
+});
+
+describe("removing keys for real, on this machine", () => {
+  const folder = mkdtempSync(join(tmpdir(), "storage-lab-keys-"));
+  after(() => rmSync(folder, { recursive: true }));
+  /** Runs the step's own script, its paths moved below a folder of this test; the files that are left. */
+  const removeKey = async (zfs: SimulatedZfs, name: string): Promise<string[]> => {
+    const gone = { ...kept, name };
+    const steps = volume.plan(undefined, await volume.observe(zfs, gone), gone, owner);
+    const [step] = steps.filter(({ say }) => say.startsWith("remove the key"));
+    const words = step !== undefined && "argv" in step ? step.argv : [];
+    const [program = "", ...args] = words.map((word) => (word.startsWith("/") ? folder + word : word));
+    execFileSync(program, args);
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name)
+      .sort();
+  };
+
+  test("another's key keeps the unit; the last takes it, and what an interrupted run left of a file", async () => {
+    const zfs = new SimulatedZfs();
+    await up(zfs, kept);
+    await up(zfs, { ...kept, name: "tank/lun0.b" });
+    for (const [path, text] of zfs.files) {
+      mkdirSync(join(folder, path, ".."), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
+    const second = [...zfs.files.keys()].find((path) => path.includes("lun0.b.")) ?? "";
+    writeFileSync(`${folder}${second}.storage-lab-part`, "half");
+    const unit = "storage-lab-keys.service";
+    const part = `${basename(second)}.storage-lab-part`;
+    assert.deepEqual(await removeKey(zfs, "tank/lun0"), [unit, unit, basename(second), part].sort());
+    assert.deepEqual(await removeKey(zfs, "tank/lun0.b"), []);
   });
 });
 
