@@ -1,4 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa, execaSync } from "execa";
@@ -20,7 +29,8 @@ export class Project {
     const { stdout } = execaSync("git", ["ls-files", "-co", "--exclude-standard", "--deduplicate"], {
       cwd: source,
     });
-    for (const file of stdout.split("\n")) {
+    // What is deleted and not committed yet is still listed.
+    for (const file of stdout.split("\n").filter((name) => existsSync(join(source, name)))) {
       mkdirSync(join(folder, file, ".."), { recursive: true });
       cpSync(join(source, file), join(folder, file));
     }
