@@ -249,6 +249,8 @@ function evacuate(
       {
         say: `remove ${vdev.role} ${vdev.name} from pool ${name}: its data moves to the other vdevs`,
         argv: ["zpool", "remove", name, vdev.name],
+        // What its blocks are found by from then on stays in memory as long as the pool lives.
+        effect: "cannot be undone",
       },
       wait(`the removal of ${vdev.name}`),
     ]),
