@@ -20,6 +20,10 @@ test("what differs from run to run is left out", () => {
   assert.deepEqual(facts("== session\n/sys/class/iscsi_session/session12/state:LOGGED_IN"), [
     "session: state:LOGGED_IN",
   ]);
+  assert.deepEqual(
+    facts("== lio\n/core/iblock_376375/lun0/enable:1"),
+    facts("== lio\n/core/iblock_1/lun0/enable:1"),
+  );
   assert.deepEqual(facts("== left\n4711 zpool create tank"), ["left: process zpool create tank"]);
   assert.deepEqual(
     facts("== vdev\n  scan: resilvered 4M in 00:00:01\n\t    DISK1  ONLINE       0     0     2"),

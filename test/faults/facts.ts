@@ -21,6 +21,8 @@ const comparable: Record<string, (line: string) => string> = {
   // NAME STATE and three counters; the rest is prose, and how long a scrub or resilver took.
   vdev: (line) =>
     /^\t(\s*\S+\s+[A-Z]+)(\s+\d+){3}/.exec(line)?.[1]?.trim().replace(/\s+/g, " ") ?? stripe(line),
+  // rtslib numbers the backstores anew when it restores them at boot.
+  lio: (line) => line.trim().replace(/iblock_\d+/g, "iblock"),
   session: (line) => line.replace(/^.*\/session\d+\//, ""),
   left: (line) => line.replace(/^\d+ /, "process "),
   eth1: (line) => (line.startsWith("mtu") ? line : (/ inet6? (\S+)/.exec(line)?.[1] ?? "")),
