@@ -39,7 +39,11 @@ export function unitSteps(unit: string, text: string, state: UnitState): Step[] 
 
 export function removeUnitSteps(unit: string, state: UnitState): Step[] {
   if (state.text === undefined && !state.enabled) return [];
-  return [{ say: `remove ${unit}`, argv: ["rm", "-f", ...unitFiles(unit)] }];
+  return [
+    { say: `remove ${unit}`, argv: ["rm", "-f", ...unitFiles(unit)] },
+    // Else a power failure now would have it run once more, for what is gone by then.
+    { say: `have ${unit} gone on the disk, too`, argv: ["sync", folder] },
+  ];
 }
 
 /**

@@ -103,6 +103,7 @@ export class SimulatedNetwork extends SimulatedHost {
     const address = /^ip address (replace|del) (\S+) dev (\S+)$/.exec(line);
     const add = /^rdma link add (\S+) type rxe netdev (\S+)$/.exec(line);
     const remove = /^rdma link delete (\S+)$/.exec(line);
+    if (program === "sync" && object === "/etc/systemd/system") return;
     if (program === "rm" && object === "-f") this.remove(...argv.slice(2));
     else if (program === "ln" && object === "-sfn") this.link(argv[3] ?? "", argv[2] ?? "");
     else if (program === "modprobe" && argv.length === 2) this.modules.add(object ?? "");

@@ -138,6 +138,7 @@ describe("planning an interface", () => {
       "let eth1 keep its other addresses",
       "ip address del 10.10.10.1/24 dev eth1",
       `rm -f ${unit} ${link}`,
+      "sync /etc/systemd/system",
     ]);
   });
 

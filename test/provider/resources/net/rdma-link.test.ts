@@ -138,6 +138,7 @@ describe("planning an RDMA link", () => {
       "rdma link delete rxe0",
       `rm -f ${modules}`,
       `rm -f ${unit} ${link}`,
+      "sync /etc/systemd/system",
     ]);
     assert.deepEqual(plan(undefined, fresh), []);
   });
