@@ -22,6 +22,21 @@ export type ProviderSettings = { [K in keyof typeof providerSettings]: boolean }
   forget?: readonly string[];
 };
 
+/** The settings in a stack's configuration, keys without `storagelab:`. */
+export function settingsFrom(given: Plain): ProviderSettings {
+  const on = (key: keyof typeof providerSettings): boolean => String(given[key]) === "true";
+  return {
+    showCommands: on("showCommands"),
+    readOnly: on("readOnly"),
+    destroyProtection: on("destroyProtection"),
+    ...(given.forget !== undefined && {
+      forget: String(given.forget)
+        .split(",")
+        .map((name) => name.trim()),
+    }),
+  };
+}
+
 export type Context = {
   /** `project/stack`: the mark of what this stack makes. */
   readonly owner: string;

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { baseOf } from "../stack-file/base.ts";
 import { settingsOf } from "../stack-file/read.ts";
 import { RefusedError } from "./errors.ts";
 import { type HostAddress, projectFolder } from "./host.ts";
@@ -11,7 +12,7 @@ import { type HostAddress, projectFolder } from "./host.ts";
 export async function addressIn(stack: string, name: string, project = projectFolder): Promise<HostAddress> {
   if (name === "local") return { name, ssh: "local" };
   const own = await settingsOf(stack, project);
-  const base = own["storage-lab:base"];
+  const base = baseOf(own);
   const settings = typeof base === "string" ? { ...(await settingsOf(base, project)), ...own } : own;
   const hosts = (settings["storage-lab:hosts"] ?? {}) as Record<string, Partial<HostAddress> | null>;
   const host = hosts[name];

@@ -321,7 +321,7 @@ function lockScript(frames: Frames, holder: string): string {
     `exec 9>>${lockFile} && { flock -n 9 || {`,
     frames.around("waits", `cat ${lockFile}`),
     `flock -w ${lockDeadlineSeconds} 9; } || { cat ${lockFile} >&2; false; }; } &&`,
-    `  printf '%s since %s\n' ${quote(holder)} "$(date)" >${lockFile}`,
+    `  printf '%s since %s\\n' ${quote(holder)} "$(date)" >${lockFile}`,
   ].join("\n");
 }
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnyType, Context, Inputs, ProviderSettings } from "./context.ts";
 import { explain, ParseError, RefusedError, TransportError } from "./errors.ts";
 import { type Connection, Host, type HostAddress } from "./host.ts";
-import { isMachineStopped, mark, mayTouch, recordedOwner, release } from "./ownership.ts";
+import { isMachineStopped, mark, mayTouch, recordedOwner, unmark } from "./ownership.ts";
 import { noting, protectedFrom, reportDrift, tell, valuesOf } from "./preview.ts";
 import { type Step, stepLine } from "./step.ts";
 import { type Change, differences, type Plain, related, topLevel } from "./values.ts";
@@ -107,8 +107,8 @@ export class Lifecycle {
     ];
     const replaced = changes.some(({ replace }) => replace);
     const does = replaced ? "replace" : changes.length > 0 ? "update" : "set right";
-    const values = valuesOf(type, changes, before, after, context);
-    return noting(type, after, context, { does, values }, { changes, drifted: false }, () =>
+    const planned = () => ({ does, values: valuesOf(type, changes, before, after, context) }) as const;
+    return noting(type, after, context, planned, { changes, drifted: false }, () =>
       this.#diff(type, before, after, unknowns, changes, context),
     );
   }
@@ -156,12 +156,13 @@ export class Lifecycle {
     const drifted = steps.length > 0 && changes.length === 0;
     if (steps.length === 0) return { changes, drifted };
     const current = type.exists(observed) ? type.current(observed, after) : undefined;
-    if (drifted) reportDrift(type, after, current, steps, context);
+    const values = drifted
+      ? valuesOf(type, differences(current ?? {}, after), current ?? {}, after, context)
+      : valuesOf(type, changes, before, after, context);
+    if (drifted) reportDrift(type, after, current !== undefined, values, steps, context);
     tell(type, after, context, this.settings, {
       does: drifted ? "set right" : "update",
-      values: drifted
-        ? valuesOf(type, differences(current ?? {}, after), current ?? {}, after, context)
-        : valuesOf(type, changes, before, after, context),
+      values,
       steps: [...mark(type, after, owner, context), ...steps],
       hints: type.hints?.(after, observed) ?? [],
     });
@@ -191,7 +192,7 @@ export class Lifecycle {
     }
     this.#replaced.set(identifier(type, before), before);
     if (there === undefined) return;
-    const steps = this.#deletion(type, before, there.observed, context);
+    const steps = [...type.plan(undefined, there.observed, before, context.owner), ...unmark(type, before)];
     tell(type, before, context, this.settings, { does: "replace", values, steps, hints: [] });
   }
 
@@ -199,37 +200,55 @@ export class Lifecycle {
   async previewCreate(type: AnyType, inputs: Inputs, context: Context): Promise<Plain> {
     const outputs = { ...inputs, ...type.outputs(inputs, undefined) };
     const planned = { does: "create" as const, values: [] };
-    return noting(type, inputs, context, planned, outputs, async () => {
-      const before = this.#replaced.get(identifier(type, inputs));
-      const found = await this.#ifReachable(type, inputs, context);
-      // What it stands on may be replaced with it: where its type can't tell, its plan is known once it is gone.
-      if (found === undefined || (before !== undefined && type.gone === undefined)) return outputs;
-      const observed = before === undefined ? found.observed : type.gone?.(found.observed, before);
-      const owner = before === undefined ? found.owner : undefined;
-      if (type.exists(observed)) mayTouch(type, inputs, owner, "create", context);
-      this.#refuse(type, inputs, observed, context, inputs);
-      const steps = [
-        ...mark(type, inputs, owner, context),
-        ...type.plan(inputs, observed, inputs, context.owner),
-      ];
-      const hints = type.hints?.(inputs, observed) ?? [];
-      tell(type, inputs, context, this.settings, { ...planned, steps, hints });
-      return outputs;
-    });
+    return noting(
+      type,
+      inputs,
+      context,
+      () => planned,
+      outputs,
+      async () => {
+        const before = this.#replaced.get(identifier(type, inputs));
+        const found = await this.#ifReachable(type, inputs, context);
+        // What it stands on may be replaced with it: where its type can't tell, its plan is known once it is gone.
+        if (found === undefined || (before !== undefined && type.gone === undefined)) return outputs;
+        const observed = before === undefined ? found.observed : type.gone?.(found.observed, before);
+        const owner = before === undefined ? found.owner : undefined;
+        if (type.exists(observed)) mayTouch(type, inputs, owner, "create", context);
+        this.#refuse(type, inputs, observed, context, inputs);
+        const steps = [
+          ...mark(type, inputs, owner, context),
+          ...type.plan(inputs, observed, inputs, context.owner),
+        ];
+        const hints = type.hints?.(inputs, observed) ?? [];
+        tell(type, inputs, context, this.settings, { ...planned, steps, hints });
+        return outputs;
+      },
+    );
   }
 
   /** What a delete would do, or why it would be refused; for reviews, since the engine asks no provider before it deletes. */
   async previewDelete(type: AnyType, inputs: Inputs, context: Context): Promise<void> {
     const planned = { does: "delete" as const, values: [], hints: [] };
-    await noting(type, inputs, context, planned, undefined, async () => {
-      const found = await this.#ifReachable(type, inputs, context);
-      if (found === undefined) return;
-      if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "delete", context);
-      this.#refuse(type, inputs, found.observed, context);
-      const steps = this.#deletion(type, inputs, found.observed, context);
-      if (this.settings.destroyProtection) throw protectedFrom(type, inputs, "deleted", "destroyProtection");
-      tell(type, inputs, context, this.settings, { ...planned, steps });
-    });
+    await noting(
+      type,
+      inputs,
+      context,
+      () => planned,
+      undefined,
+      async () => {
+        const found = await this.#ifReachable(type, inputs, context);
+        if (found === undefined) return;
+        if (type.exists(found.observed)) mayTouch(type, inputs, found.owner, "delete", context);
+        this.#refuse(type, inputs, found.observed, context);
+        const steps = [
+          ...type.plan(undefined, found.observed, inputs, context.owner),
+          ...unmark(type, inputs),
+        ];
+        if (this.settings.destroyProtection)
+          throw protectedFrom(type, inputs, "deleted", "destroyProtection");
+        tell(type, inputs, context, this.settings, { ...planned, steps });
+      },
+    );
   }
 
   async create(type: AnyType, inputs: Inputs, context: Context): Promise<{ id: string; outputs: Plain }> {
@@ -318,7 +337,7 @@ export class Lifecycle {
     for (const setting of ["readOnly", "destroyProtection"] as const) {
       if (this.settings[setting] && steps.length > 0) throw protectedFrom(type, inputs, "deleted", setting);
     }
-    await host.apply(this.#deletion(type, inputs, observed, context), this.#options(type, context));
+    await host.apply([...steps, ...unmark(type, inputs)], this.#options(type, context));
     if (steps.length === 0) return;
     const rest: Step[] = type.plan(undefined, await type.observe(host, inputs), inputs, context.owner);
     if (rest.length > 0) throw unfinished(type, inputs, rest);
@@ -345,12 +364,6 @@ export class Lifecycle {
         error,
       );
     }
-  }
-
-  /** All that a delete runs: the plan towards nothing, and its record where the object has one. */
-  #deletion(type: AnyType, inputs: Inputs, observed: unknown, context: Context): Step[] {
-    const steps = type.plan(undefined, observed, inputs, context.owner);
-    return [...steps, ...(type.owner ? [] : release(type.type, type.identity(inputs)))];
   }
 
   /** What is there, and whose it is, in one round trip. */

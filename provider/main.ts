@@ -4,7 +4,7 @@ import statusProto from "@pulumi/pulumi/proto/status_pb.js";
 import anyProto from "google-protobuf/google/protobuf/any_pb.js";
 import emptyProto from "google-protobuf/google/protobuf/empty_pb.js";
 import manifest from "../package.json" with { type: "json" };
-import { type AnyType, type Context, type Inputs, providerSettings } from "./context.ts";
+import { type AnyType, type Context, type Inputs, providerSettings, settingsFrom } from "./context.ts";
 import { explain } from "./errors.ts";
 import { addressIn } from "./host-of-stack.ts";
 import { Lifecycle, Unfinished } from "./lifecycle.ts";
@@ -12,6 +12,7 @@ import { noteFile } from "./plan-note.ts";
 import { diffResponse, greeting, handler as plainHandler, type Request, report, serve } from "./plugin.ts";
 import { typeOf } from "./registry.ts";
 import { schema } from "./schema.ts";
+import { urnParts } from "./urn.ts";
 import { type Decoded, decode, encode, type Plain } from "./values.ts";
 
 /**
@@ -20,23 +21,18 @@ import { type Decoded, decode, encode, type Plain } from "./values.ts";
 
 const lifecycle = new Lifecycle();
 
-/** `urn:pulumi:STACK::PROJECT::TYPES::NAME` → its parts. */
-function parts(urn: string): { owner: string; type: AnyType } {
-  const [, , stack = ""] = urn.split("::")[0]?.split(":") ?? [];
-  const [, project = "", chain = ""] = urn.split("::");
-  const token = chain.split("$").at(-1) ?? "";
+/** The type of a resource, by its URN. */
+function typeIn(urn: string): AnyType {
+  const token = urnParts(urn).type;
   const type = typeOf(token);
   if (type === undefined) throw new Error(`storagelab has no resource type ${token}`);
-  return { owner: `${project}/${stack}`, type };
+  return type;
 }
-
-/** The stack of an owner, `project/stack`. */
-const stackOf = (owner: string): string => owner.slice(owner.indexOf("/") + 1);
 
 const note = noteFile();
 
 const contextOf = (urn: string, { secrets }: Pick<Decoded, "secrets">): Context => ({
-  owner: parts(urn).owner,
+  owner: urnParts(urn).owner,
   urn,
   secrets,
   note,
@@ -76,18 +72,7 @@ function failure(error: unknown): Partial<grpc.ServiceError> {
 }
 
 function configured(request: Request): void {
-  const given = decode(request.getArgs()).value;
-  const on = (key: keyof typeof providerSettings): boolean => String(given[key]) === "true";
-  lifecycle.settings = {
-    showCommands: on("showCommands"),
-    readOnly: on("readOnly"),
-    destroyProtection: on("destroyProtection"),
-    ...(given.forget !== undefined && {
-      forget: String(given.forget)
-        .split(",")
-        .map((name) => name.trim()),
-    }),
-  };
+  lifecycle.settings = settingsFrom(decode(request.getArgs()).value);
 }
 
 const service = {
@@ -111,7 +96,7 @@ const service = {
     return response;
   }),
   check: handler((request) => {
-    const { type } = parts(request.getUrn());
+    const type = typeIn(request.getUrn());
     const news = decode(request.getNews());
     const response = new provider.CheckResponse();
     response.setInputs(request.getNews());
@@ -124,7 +109,7 @@ const service = {
     return response;
   }),
   diff: handler(async (request) => {
-    const { type } = parts(request.getUrn());
+    const type = typeIn(request.getUrn());
     const olds = decode(request.getOldInputs() ?? request.getOlds());
     const news = decode(request.getNews());
     const ignored: string[] = request.getIgnorechangesList();
@@ -142,7 +127,7 @@ const service = {
     return response;
   }),
   create: handler(async (request) => {
-    const { type } = parts(request.getUrn());
+    const type = typeIn(request.getUrn());
     const inputs = decode(request.getProperties());
     const context = contextOf(request.getUrn(), inputs);
     const response = new provider.CreateResponse();
@@ -160,12 +145,12 @@ const service = {
     return response;
   }),
   read: handler(async (request) => {
-    const { type } = parts(request.getUrn());
+    const type = typeIn(request.getUrn());
     const inputs = decode(request.getInputs());
     const response = new provider.ReadResponse();
     if (Object.keys(inputs.value).length === 0) {
       const context = contextOf(request.getUrn(), inputs);
-      const address = (name: string) => addressIn(stackOf(context.owner), name);
+      const address = (name: string) => addressIn(urnParts(context.urn).stack, name);
       const imported = await lifecycle.import(type, request.getId(), address, context);
       if (imported === undefined) return response;
       response.setId(imported.id);
@@ -181,7 +166,7 @@ const service = {
     return response;
   }),
   update: handler(async (request) => {
-    const { type } = parts(request.getUrn());
+    const type = typeIn(request.getUrn());
     const inputs = decode(request.getNews());
     const response = new provider.UpdateResponse();
     if (request.getPreview()) {
@@ -200,7 +185,7 @@ const service = {
     return response;
   }),
   delete: handler(async (request) => {
-    const { type } = parts(request.getUrn());
+    const type = typeIn(request.getUrn());
     const inputs = decode(request.getOldInputs() ?? request.getProperties());
     await lifecycle.delete(type, inputs.value as Inputs, contextOf(request.getUrn(), inputs));
     return new emptyProto.Empty();

@@ -6,6 +6,7 @@ import { expect } from "./resource.ts";
 import { runningPid } from "./resources/vm/running.ts";
 import { commandLine } from "./shell.ts";
 import type { Step } from "./step.ts";
+import { urnParts } from "./urn.ts";
 import { identifier, named } from "./wording.ts";
 
 /**
@@ -29,16 +30,6 @@ export async function recordedOwner(
   return expect(host, answer, `who made ${identity}`).trim() || undefined;
 }
 
-/** Two stacks may have looked at the same time: under the host's lock only the first finds no record. */
-export const claim = (type: string, identity: string, owner: string): Step[] => [
-  { say: `make sure that nobody else makes ${identity}`, argv: ["test", "!", "-s", file(type, identity)] },
-  { say: `note that ${owner} makes ${identity}`, file: file(type, identity), text: `${owner}\n` },
-];
-
-export const release = (type: string, identity: string): Step[] => [
-  { say: `forget whose ${identity} was`, argv: ["rm", "-f", file(type, identity)] },
-];
-
 /** Is this host a virtual machine of the lab that does not run now? */
 export const isMachineStopped = async ({ machine }: HostAddress): Promise<boolean> =>
   machine !== undefined && (await runningPid(resolve(projectFolder, machine))) === undefined;
@@ -46,7 +37,20 @@ export const isMachineStopped = async ({ machine }: HostAddress): Promise<boolea
 /** The steps that put our mark on, where the object has no room for one. */
 export function mark(type: AnyType, inputs: Inputs, owner: string | undefined, context: Context): Step[] {
   if (type.owner || owner === context.owner) return [];
-  return claim(type.type, type.identity(inputs), context.owner);
+  const identity: string = type.identity(inputs);
+  const record = file(type.type, identity);
+  return [
+    // Two stacks may have looked at the same time: under the host's lock only the first finds no record.
+    { say: `make sure that nobody else makes ${identity}`, argv: ["test", "!", "-s", record] },
+    { say: `note that ${context.owner} makes ${identity}`, file: record, text: `${context.owner}\n` },
+  ];
+}
+
+/** The steps that take it off again, after the object is gone. */
+export function unmark(type: AnyType, inputs: Inputs): Step[] {
+  if (type.owner) return [];
+  const identity: string = type.identity(inputs);
+  return [{ say: `forget whose ${identity} was`, argv: ["rm", "-f", file(type.type, identity)] }];
 }
 
 /** Refuses what another stack, or nobody of ours, has made. */
@@ -71,9 +75,8 @@ export function mayTouch(
 }
 
 /** What takes an object that is there into this stack's state. */
-function importCommand(type: AnyType, inputs: Inputs, { owner, urn }: Context): string {
-  const stack = owner.slice(owner.indexOf("/") + 1);
-  const name = urn.split("::").slice(3).join("::");
+function importCommand(type: AnyType, inputs: Inputs, { urn }: Context): string {
+  const { stack, name } = urnParts(urn);
   return commandLine([
     ...["pulumi", "import", "--stack", stack, "--generate-code=false", "--protect=false"],
     ...[`storagelab:${type.type}`, name, identifier(type, inputs)],

@@ -8,7 +8,7 @@ import {
 import { RefusedError } from "./errors.ts";
 import { noted, type PlanNote } from "./plan-note.ts";
 import { effects, type Step, stepLine } from "./step.ts";
-import { type Change, differences, type Plain } from "./values.ts";
+import type { Change } from "./values.ts";
 import { at, effectWords, named, showAt } from "./wording.ts";
 
 /** What a preview says: values, what a plan does to the storage's users, commands, and what is refused. */
@@ -26,7 +26,7 @@ export async function noting<T>(
   type: AnyType,
   inputs: Inputs,
   context: Context,
-  planned: Pick<PlanNote, "does" | "values">,
+  planned: () => Pick<PlanNote, "does" | "values">,
   otherwise: T,
   preview: () => Promise<T>,
 ): Promise<T> {
@@ -35,7 +35,7 @@ export async function noting<T>(
   } catch (error) {
     if (!(error instanceof RefusedError) || context.note === undefined) throw error;
     const { message: refused } = error;
-    context.note({ ...about(type, inputs, context), ...planned, steps: [], hints: [], refused });
+    context.note({ ...about(type, inputs, context), ...planned(), steps: [], hints: [], refused });
     return otherwise;
   }
 }
@@ -60,20 +60,19 @@ export const valuesOf = (
 export function reportDrift(
   type: AnyType,
   inputs: Inputs,
-  current: Plain | undefined,
+  there: boolean,
+  values: PlanNote["values"],
   steps: readonly Step[],
   context: Context,
 ): void {
   if (context.note !== undefined) return;
   const does = steps.map((step) => step.say).join(", ");
-  if (current === undefined) {
+  if (!there) {
     context.report("warning", `${named(type, inputs)} is not there. To do: ${does}`);
     return;
   }
-  const values = valuesOf(type, differences(current, inputs), current, inputs, context).map(
-    ({ path, before, after }) => `${path} is ${before}, declared ${after}`,
-  );
-  const differs = values.length > 0 ? `: ${values.join("; ")}` : "";
+  const said = values.map(({ path, before, after }) => `${path} is ${before}, declared ${after}`);
+  const differs = said.length > 0 ? `: ${said.join("; ")}` : "";
   context.report("warning", `${named(type, inputs)} is not as declared${differs}. To do: ${does}`);
 }
 

@@ -1,5 +1,6 @@
 import type { PlanNote } from "../provider/plan-note.ts";
 import { type Effect, effects } from "../provider/step.ts";
+import { urnParts } from "../provider/urn.ts";
 
 /** A preview as a Markdown page for a pull request: what changes, of what class, by which commands, what is refused. */
 
@@ -37,7 +38,7 @@ export function rowsOf({ operations, notes }: Pick<Review, "operations" | "notes
     .map(({ urn, op }): Row => {
       const note = noteOf.get(urn);
       return {
-        object: note?.object ?? urn.split("::").slice(2).join(" ").replace(/^.*\$/, ""),
+        object: note?.object ?? `${typeOf(urn)} ${urnParts(urn).name}`,
         does: note?.does ?? op,
         values: note?.values ?? [],
         class: note === undefined ? classOfOther(urn) : classOf(note),
@@ -83,7 +84,7 @@ function merged(notes: readonly PlanNote[]): Map<string, PlanNote> {
 /** Components and the stack itself group resources; nothing of theirs is on a host. */
 const isComponent = (urn: string): boolean =>
   /^(storage-lab:lab:|pulumi:pulumi:Stack|pulumi:providers:)/.test(typeOf(urn));
-const typeOf = (urn: string): string => urn.split("::")[2]?.split("$").at(-1) ?? "";
+const typeOf = (urn: string): string => urnParts(urn).type;
 
 /** The worst that any of its steps does. */
 function classOf({ steps }: PlanNote): Class {

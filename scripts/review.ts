@@ -2,10 +2,11 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import type { Context, Inputs } from "../provider/context.ts";
+import { type Context, type Inputs, settingsFrom } from "../provider/context.ts";
 import { Lifecycle } from "../provider/lifecycle.ts";
 import type { PlanNote } from "../provider/plan-note.ts";
 import { typeOf } from "../provider/registry.ts";
+import { urnParts } from "../provider/urn.ts";
 import { project, pulumiEnvironment } from "./environment.ts";
 import { explain } from "./explain.ts";
 import { type Operation, page, rowsOf, statusOf } from "./review-page.ts";
@@ -46,19 +47,18 @@ async function preview(stack: string): Promise<Preview> {
 async function deletions(steps: readonly Step[], config: Record<string, string>): Promise<PlanNote[]> {
   const notes: PlanNote[] = [];
   const lifecycle = new Lifecycle();
-  const on = (key: string): boolean => config[`storagelab:${key}`] === "true";
-  lifecycle.settings = {
-    showCommands: false,
-    readOnly: on("readOnly"),
-    destroyProtection: on("destroyProtection"),
-  };
+  lifecycle.settings = settingsFrom(
+    Object.fromEntries(
+      Object.entries(config).map(([key, value]) => [key.replace(/^storagelab:/, ""), value]),
+    ),
+  );
   await Promise.all(
     steps.map(async ({ urn, op, oldState }) => {
-      const [stack = "", projectName = "", chain = ""] = urn.slice("urn:pulumi:".length).split("::");
-      const type = typeOf(chain.split("$").at(-1) ?? "");
+      const { owner, type: token } = urnParts(urn);
+      const type = typeOf(token);
       if (op !== "delete" || type === undefined || oldState?.inputs === undefined) return;
       const context: Context = {
-        owner: `${projectName}/${stack}`,
+        owner,
         urn,
         report: () => {},
         note: (note) => notes.push(note),

@@ -12,7 +12,7 @@ export type Base = { stack: string; settings: Record<string, unknown> };
 const prefix = "storage-lab:";
 
 /** The base that a stack file names. */
-export const baseOf = (settings: Record<string, string>): string | undefined => settings[`${prefix}base`];
+export const baseOf = <T>(settings: Record<string, T>): T | undefined => settings[`${prefix}base`];
 
 /** Reads a base from the project's folder. */
 export async function readBase(stack: string, folder: string): Promise<Base> {
