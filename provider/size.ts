@@ -41,3 +41,6 @@ export function formatSize(bytes: bigint): string {
   }
   return `${rest} ${units[unit]}`;
 }
+
+/** Both forms, for messages where the difference may be small: `2147483648 bytes (2 GiB)`. */
+export const both = (bytes: bigint): string => `${bytes} bytes (${formatSize(bytes)})`;

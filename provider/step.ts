@@ -38,6 +38,8 @@ export type WriteFile = {
   readonly say: string;
   readonly file: string;
   readonly text: string;
+  /** `text` is base64 of the file's bytes. */
+  readonly base64?: true;
   /** Octal, default 644. */
   readonly mode?: string;
   readonly secret?: true;
@@ -72,11 +74,12 @@ export function stepScript(step: Step, tell = (_command: string): string => ":")
     const [file, part] = [quote(step.file), quote(`${step.file}.storage-lab-part`)];
     const folder = quote(step.file.slice(0, step.file.lastIndexOf("/")) || "/");
     const mode = step.mode ?? "644";
+    const content = `printf '%s\\n' "$text"${step.base64 ? " | base64 -d" : ""}`;
     return [
       `text=$(cat ${heredoc(step.text.replace(/\n$/, ""))}\n)`,
       // What is there already is not written again: nobody would come back for a half-written copy.
-      `if printf '%s\\n' "$text" | cmp -s - ${file} 2>/dev/null; then chmod ${mode} ${file}`,
-      `else mkdir -p ${folder} && (umask 077; printf '%s\\n' "$text" >${part}) && chmod ${mode} ${part} &&`,
+      `if ${content} | cmp -s - ${file} 2>/dev/null; then chmod ${mode} ${file}`,
+      `else mkdir -p ${folder} && (umask 077; ${content} >${part}) && chmod ${mode} ${part} &&`,
       // On the disk before it has its name: a power failure leaves the old file or the new one, never an empty one.
       // And the name before the next step: a file of ours that is not there yet is written again, over this one.
       `  sync ${part} && mv -f ${part} ${file} && sync ${folder}`,

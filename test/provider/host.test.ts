@@ -71,6 +71,27 @@ describe("steps", () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
+  test("bytes that are no text come as base64; a file that is there already is not written again, its mode set right", async () => {
+    const path = file("key");
+    const bytes = Buffer.from([0, 10, 255, 39, 10]);
+    const write: Step = {
+      say: "write",
+      file: path,
+      text: bytes.toString("base64"),
+      base64: true,
+      mode: "600",
+    };
+    await apply([write]);
+    assert.deepEqual(readFileSync(path), bytes);
+    const { ino } = statSync(path);
+    await apply([{ ...write, mode: "640" }]);
+    assert.deepEqual([statSync(path).ino, statSync(path).mode & 0o777], [ino, 0o640]);
+    await apply([{ say: "write", file: path, text: "other\n" }]);
+    assert.equal(readFileSync(path, "utf8"), "other\n");
+    assert.notEqual(statSync(path).ino, ino);
+    assert.equal(existsSync(`${path}.storage-lab-part`), false);
+  });
+
   test("an attribute is written by the shell, and a failed write is a failure", async () => {
     await apply([{ say: "set", attribute: file("attribute"), value: "it's & $x" }]);
     assert.equal(readFileSync(file("attribute"), "utf8"), "it's & $x");

@@ -1,4 +1,4 @@
-import { formatSize, parseSize } from "../../size.ts";
+import { both, formatSize, parseSize } from "../../size.ts";
 import type { FilesystemInputs, FilesystemObserved } from "./filesystem.ts";
 import { halfMade, made, type Superblock } from "./superblock.ts";
 
@@ -60,8 +60,6 @@ function sizeRefusals(
       `Declare size: ${formatSize(BigInt(node.size))}, or leave size out.`,
   ];
 }
-
-const both = (bytes: bigint): string => `${bytes} bytes (${formatSize(bytes)})`;
 
 function describeSuperblock(superblock: Superblock | undefined): string[] {
   if (superblock === undefined) return [];

@@ -11,6 +11,7 @@ import {
   snapshotsOf,
 } from "./dependents.ts";
 import {
+  getAll,
   local,
   noPrograms,
   noZfs,
@@ -40,7 +41,7 @@ import {
   volumeFields,
   volumeNames,
 } from "./settings.ts";
-import { destroyStep, device, hasNode, nodeStep, setStep } from "./steps.ts";
+import { destroyStep, device, hasNode, keptFromReplace, nodeStep, setStep } from "./steps.ts";
 
 /**
  * zfs:Clone: a volume or file system that begins as a snapshot and shares its blocks: zfs-clone(8).
@@ -79,9 +80,9 @@ export type CloneObserved = {
 async function observe(host: Questions, { name, snapshot }: CloneInputs): Promise<CloneObserved> {
   const [origin] = snapshot.split("@");
   const [all, snapshots, of, node] = await Promise.all([
-    host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
+    host.ask(getAll(name)),
     host.ask(snapshotsOf(name)),
-    host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", origin || name]),
+    host.ask(getAll(origin || name)),
     host.ask(["test", "-b", device(name)]),
   ]);
   const properties = readProperties(host, all, `clone ${name}`);
@@ -201,10 +202,7 @@ export const clone: ResourceType<CloneInputs, CloneObserved> = {
   plan,
   refusals,
   hints: (desired, { properties }) => settingHints(desired, properties),
-  refusesReplace: ({ name, onDelete }) =>
-    onDelete === "destroy"
-      ? undefined
-      : `Replacing clone ${name} would lose what was written to it. Allow it with onDelete: destroy, or undo the change.`,
+  refusesReplace: (inputs) => keptFromReplace("clone", inputs, "what was written to it"),
   gone: (observed) => ({ ...observed, properties: undefined, snapshots: [], node: false }),
   rules,
   named: (host, name) =>

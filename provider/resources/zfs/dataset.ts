@@ -22,7 +22,15 @@ import {
   observeKey,
   removeKeySteps,
 } from "./encryption.ts";
-import { local, noPrograms, ownerProperty, type Properties, property, readProperties } from "./properties.ts";
+import {
+  getAll,
+  local,
+  noPrograms,
+  ownerProperty,
+  type Properties,
+  property,
+  readProperties,
+} from "./properties.ts";
 import {
   commonFields,
   commonNames,
@@ -41,7 +49,7 @@ import {
   settingChanges,
   settingHints,
 } from "./settings.ts";
-import { destroyStep, setStep } from "./steps.ts";
+import { destroyStep, keptFromReplace, setStep } from "./steps.ts";
 
 /**
  * zfs:Dataset: a file system in a pool, or a dataset that only groups others (canmount: off), so that volumes can
@@ -72,7 +80,7 @@ export type DatasetObserved = {
 async function observe(host: Questions, inputs: DatasetInputs): Promise<DatasetObserved> {
   const { name } = inputs;
   const [all, snapshots, children, key] = await Promise.all([
-    host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
+    host.ask(getAll(name)),
     host.ask(snapshotsOf(name)),
     host.ask(["zfs", "list", "-H", "-d", "1", "-t", "filesystem,volume", "-o", "name", name]),
     observeKey(host, inputs),
@@ -239,10 +247,7 @@ export const dataset: ResourceType<DatasetInputs, DatasetObserved> = {
   plan,
   refusals,
   hints: (desired, { properties }) => settingHints(desired, properties),
-  refusesReplace: ({ name, onDelete }) =>
-    onDelete === "destroy"
-      ? undefined
-      : `Replacing dataset ${name} would lose what it holds. Allow it with onDelete: destroy, or undo the change.`,
+  refusesReplace: (inputs) => keptFromReplace("dataset", inputs),
   gone: (observed) => ({
     ...observed,
     properties: undefined,

@@ -190,15 +190,10 @@ function withKey(
 const wrongKey = (name: string): string =>
   `The declared key is not the one that ${name} has: declare that, or load it by hand (zfs load-key ${name}) and run again`;
 
-function keepStep(inputs: Encrypted, file: string): Step {
-  const say = `keep the key of ${inputs.name} on the host`;
-  if (inputs.keyformat !== "raw")
-    return { say, file, text: `${inputs.key ?? ""}\n`, mode: "600", secret: true };
-  const script =
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own.
-    'umask 077 && mkdir -p "${1%/*}" && base64 -d >"$1.storage-lab-part" && sync "$1.storage-lab-part" && ' +
-    'mv -f "$1.storage-lab-part" "$1"';
-  return { say, argv: ["sh", "-c", script, "sh", file], stdin: inputs.key ?? "", secret: true };
+function keepStep({ name, key = "", keyformat }: Encrypted, file: string): Step {
+  const say = `keep the key of ${name} on the host`;
+  const text = keyformat === "raw" ? { text: key, base64: true as const } : { text: `${key}\n` };
+  return { say, file, ...text, mode: "600", secret: true };
 }
 
 /** Key file and unit, as declared. */

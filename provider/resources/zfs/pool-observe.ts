@@ -17,7 +17,15 @@ import {
   wipefs,
 } from "./disks.ts";
 import type { PoolInputs } from "./pool.ts";
-import { noZfs, onDeleteProperty, type Properties, readProperties, type Zfs } from "./properties.ts";
+import {
+  getAll,
+  getAllOfPool,
+  noZfs,
+  onDeleteProperty,
+  type Properties,
+  readProperties,
+  type Zfs,
+} from "./properties.ts";
 import { type Importable, type PoolStatus, parseImportable, parsePoolStatus } from "./status.ts";
 import { firstPartition, poolOf, type Resolve, sameDisk, shownDisks } from "./vdevs.ts";
 
@@ -60,8 +68,8 @@ export async function observe(host: Questions, inputs: PoolInputs): Promise<Pool
     targets(host, declared),
     host.ask(["cat", "/sys/module/zfs/version"]),
     host.ask(["zpool", "status", "-P"]),
-    host.ask(["zpool", "get", "-Hp", "-o", "property,value,source", "all", name]),
-    host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
+    host.ask(getAllOfPool(name)),
+    host.ask(getAll(name)),
     host.ask(["zfs", "get", "-Hp", "-r", "-t", "all", "-o", "name,value,source", onDeleteProperty, name]),
     host.ask(["cat", recordFile(name)]),
   ]);

@@ -9,6 +9,7 @@ import { refusals, refuseDestroy } from "./pool-refusals.ts";
 import { nameRules, poolRules } from "./pool-rules.ts";
 import { local, ownerProperty, property } from "./properties.ts";
 import { layouts, roles } from "./status.ts";
+import { keptFromReplace } from "./steps.ts";
 
 /**
  * zfs:Pool: a ZFS pool: zpoolconcepts(7), zpoolprops(7), zpool-create(8), zpool-attach(8), zpool-remove(8),
@@ -107,10 +108,8 @@ export const pool: ResourceType<PoolInputs, PoolObserved> = {
   plan,
   refusals,
   hints,
-  refusesReplace: ({ name, onDelete }, observed) =>
-    onDelete === "destroy"
-      ? refuseDestroy(observed, name)[0]
-      : `Replacing pool ${name} would lose what it holds. Allow it with onDelete: destroy, or undo the change.`,
+  refusesReplace: (inputs, observed) =>
+    keptFromReplace("pool", inputs) ?? refuseDestroy(observed, inputs.name)[0],
   gone,
   rules: poolRules,
   named: (host, name) =>

@@ -27,6 +27,11 @@ export function poolComment(owner: string): string {
 export type Property = { value: string; source: string };
 export type Properties = ReadonlyMap<string, Property>;
 
+/** All properties of a dataset, volume or snapshot; or of a pool. Everybody asks the same, so that it is asked once. */
+export const getAll = (name: string): string[] => ["zfs", ...all, name];
+export const getAllOfPool = (name: string): string[] => ["zpool", ...all, name];
+const all = ["get", "-Hp", "-o", "property,value,source", "all"];
+
 /** Output of `zfs get` or `zpool get` with `-Hp -o property,value,source`. */
 export function parseProperties(text: string): Properties {
   return new Map(

@@ -10,7 +10,15 @@ import {
   refuseDependents,
   type SnapshotFound,
 } from "./dependents.ts";
-import { local, noPrograms, ownerProperty, type Properties, property, readProperties } from "./properties.ts";
+import {
+  getAll,
+  local,
+  noPrograms,
+  ownerProperty,
+  type Properties,
+  property,
+  readProperties,
+} from "./properties.ts";
 import { marks, nameRule, onDelete, onDeleteChange, onDeleteNow, options, ownerChange } from "./settings.ts";
 
 /**
@@ -52,7 +60,7 @@ const [datasetOf, labelOf] = [0, 1].map(
 async function observe(host: Questions, { name, recursive }: SnapshotInputs): Promise<SnapshotObserved> {
   const dataset = datasetOf(name);
   const [all, holds, below] = await Promise.all([
-    host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
+    host.ask(getAll(name)),
     host.ask(["zfs", "holds", "-Hp", name]),
     recursive ? host.ask(allBelow(dataset)) : undefined,
   ]);

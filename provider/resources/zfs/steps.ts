@@ -3,7 +3,7 @@ import { expect } from "../../resource.ts";
 import type { Effect, Step } from "../../step.ts";
 import { onceReleased } from "./busy.ts";
 
-/** What volumes, file systems and clones of both have in common: nodes, and the steps that set and destroy. */
+/** What ZFS types have in common: nodes, the steps that set and destroy, and what keeps them from being replaced. */
 
 export const device = (name: string): string => `/dev/zvol/${name}`;
 
@@ -33,3 +33,13 @@ export function setStep(kind: string, name: string, values: readonly [string, st
   const say = `set ${values.map(([key, value]) => `${key} to ${value}`).join(", ")} on ${kind} ${name}`;
   return { say, argv: ["zfs", "set", ...words, name], ...outage };
 }
+
+/** Why this object may not be replaced; undefined where its stack file lets it be destroyed. */
+export const keptFromReplace = (
+  kind: string,
+  { name, onDelete }: { name: string; onDelete: string },
+  loses = "what it holds",
+): string | undefined =>
+  onDelete === "destroy"
+    ? undefined
+    : `Replacing ${kind} ${name} would lose ${loses}. Allow it with onDelete: destroy, or undo the change.`;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { hostAddress, type Questions } from "../../host.ts";
 import { expect, type ResourceType } from "../../resource.ts";
-import { formatSize, parseSize } from "../../size.ts";
+import { both, formatSize, parseSize } from "../../size.ts";
 import type { Step } from "../../step.ts";
 import {
   destroySnapshots,
@@ -24,6 +24,8 @@ import {
 } from "./encryption.ts";
 import { blockHints, poolGeometries } from "./geometry.ts";
 import {
+  getAll,
+  getAllOfPool,
   local,
   noPrograms,
   noZfs,
@@ -51,7 +53,7 @@ import {
   volumeFields,
   volumeNames,
 } from "./settings.ts";
-import { destroyStep, device, hasNode, nodeStep, setStep } from "./steps.ts";
+import { destroyStep, device, hasNode, keptFromReplace, nodeStep, setStep } from "./steps.ts";
 
 /**
  * zfs:Volume: a zvol, a block device in a pool: zfsconcepts(7), zfsprops(7), zfs-create(8).
@@ -94,18 +96,17 @@ export type VolumeObserved = {
 };
 
 const bytes = (text: string): bigint => parseSize(text) ?? 0n;
-const both = (n: bigint): string => `${n} bytes (${formatSize(n)})`;
 const poolOf = (name: string): string => name.split("/")[0] ?? name;
 
 async function observe(host: Questions, inputs: VolumeInputs): Promise<VolumeObserved> {
   const { name } = inputs;
   const pool = poolOf(name);
   const [all, snapshots, node, status, ofPool, key] = await Promise.all([
-    host.ask(["zfs", "get", "-Hp", "-o", "property,value,source", "all", name]),
+    host.ask(getAll(name)),
     host.ask(snapshotsOf(name)),
     host.ask(["test", "-b", device(name)]),
     host.ask(["zpool", "status", "-P"]),
-    host.ask(["zpool", "get", "-Hp", "-o", "property,value,source", "all", pool]),
+    host.ask(getAllOfPool(pool)),
     observeKey(host, inputs),
   ]);
   const properties = readProperties(host, all, `volume ${name}`);
@@ -295,10 +296,7 @@ export const volume: ResourceType<VolumeInputs, VolumeObserved> = {
   plan,
   refusals,
   hints,
-  refusesReplace: ({ name, onDelete }) =>
-    onDelete === "destroy"
-      ? undefined
-      : `Replacing volume ${name} would lose what it holds. Allow it with onDelete: destroy, or undo the change.`,
+  refusesReplace: (inputs) => keptFromReplace("volume", inputs),
   gone: (observed) => ({
     ...observed,
     properties: undefined,

@@ -279,7 +279,10 @@ export class SimulatedZfs implements Questions {
     if ("file" in step) {
       if (step.file.startsWith(keysFolder) && (step.mode !== "600" || step.secret !== true))
         throw new Error("a key file that others can read");
-      this.files.set(step.file, step.text);
+      this.files.set(
+        step.file,
+        step.base64 ? Buffer.from(step.text, "base64").toString("latin1") : step.text,
+      );
       return;
     }
     if ("until" in step) {
@@ -319,10 +322,6 @@ export class SimulatedZfs implements Questions {
       const raw = script.startsWith("base64 -d | zfs");
       if (raw || script.startsWith('zfs "$@"')) {
         this.#zfs(argv.slice(4), raw ? Buffer.from(stdin, "base64").toString("latin1") : stdin);
-        return;
-      }
-      if (script.startsWith("umask 077")) {
-        this.files.set(argv[4] ?? "", Buffer.from(stdin, "base64").toString("latin1"));
         return;
       }
       if (script.startsWith("folder=$1 unit=$2")) {
