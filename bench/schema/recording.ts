@@ -123,7 +123,7 @@ export const hostRecording = z.strictObject({
 });
 export type HostRecording = z.infer<typeof hostRecording>;
 
-/** Completion latencies of a run by fio's bins: [upper edge in ns, I/Os], ascending; over all jobs and clients. */
+/** Completion latencies of a run by fio's bins: [middle in ns, I/Os], ascending; over all jobs and clients. */
 export const histogram = z.array(z.tuple([z.number().nonnegative(), z.int().positive()]));
 export type Histogram = z.infer<typeof histogram>;
 

@@ -32,6 +32,11 @@ export const side = z.strictObject({
   iops: z.number().positive(),
   clat: latency.nullable().describe("Null where fio gave no percentiles."),
   slat: z.number().nullable().describe("Mean submission latency in ms."),
+  sync: latency
+    .optional()
+    .describe(
+      "Of the fdatasync after each write, which clat leaves out; only where one followed each write.",
+    ),
 });
 export type Side = z.infer<typeof side>;
 
