@@ -57,6 +57,10 @@ export const diskLoad = z.strictObject({
   wait: z.number().nullable().describe("Mean ms of an I/O."),
   queue: z.number().nullable(),
   busy: percent.nullable(),
+  rotational: z
+    .boolean()
+    .optional()
+    .describe("It has a spindle: /sys/block/DISK/queue/rotational of a real disk. Left out: not known."),
 });
 export type DiskLoad = z.infer<typeof diskLoad>;
 
@@ -69,6 +73,7 @@ export const vdevShape = z.strictObject({
   spares: z.int().nonnegative().default(0).describe("dRAID: distributed spares."),
   diskSize: z.number().positive().nullable().default(null).describe("Bytes of its smallest disk."),
   count: z.int().positive().default(1).describe("How many vdevs of this shape."),
+  rotational: z.boolean().optional().describe("Its disks have spindles. Left out: not known."),
 });
 export type VdevShape = z.infer<typeof vdevShape>;
 
