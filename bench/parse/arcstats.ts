@@ -1,19 +1,8 @@
 import { ParseError } from "../../provider/errors.ts";
+import { parseKstat } from "./kstat.ts";
 
-/** The counters of /proc/spl/kstat/zfs/arcstats: two lines of heading, then name, type and number. */
-export function parseArcstats(text: string): Map<string, number> {
-  const [header, columns, ...lines] = text.trimEnd().split("\n");
-  if (!/^\d+ \d+ 0x/.test(header ?? "") || !/^name\s+type\s+data$/.test(columns?.trim() ?? "")) {
-    throw new ParseError(`arcstats: not a kstat: ${JSON.stringify(text.slice(0, 80))}`);
-  }
-  const counters = new Map<string, number>();
-  for (const line of lines) {
-    const row = /^(\w+)\s+([34])\s+(-?\d+)$/.exec(line.trim());
-    if (row?.[1] === undefined) throw new ParseError(`arcstats: unknown line ${JSON.stringify(line)}`);
-    counters.set(row[1], Number(row[3]));
-  }
-  return counters;
-}
+/** The counters of /proc/spl/kstat/zfs/arcstats. */
+export const parseArcstats = (text: string): Map<string, number> => parseKstat(text, "arcstats");
 
 export function arcCounter(counters: ReadonlyMap<string, number>, name: string): number {
   const value = counters.get(name);

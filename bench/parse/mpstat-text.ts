@@ -1,5 +1,5 @@
 import { ParseError } from "../../provider/errors.ts";
-import type { CpuSample } from "./mpstat.ts";
+import { type Column, type CoreShares, type CpuShares, columns as known, shares } from "./cores.ts";
 
 /**
  * What mpstat(1) prints with `-P ALL 1` as text, for sysstat before 12.2, whose JSON is broken: at each interval a
@@ -7,10 +7,11 @@ import type { CpuSample } from "./mpstat.ts";
  */
 
 type Columns = readonly string[];
-const needed = ["CPU", "%sys", "%iowait", "%soft", "%idle"];
+/** sysstat has %gnice since 10.1.6. */
+const needed = ["CPU", ...known.filter((column) => column !== "gnice").map((column) => `%${column}`)];
 
-export function parseMpstatText(text: string): CpuSample[] {
-  const samples: { time: string; all?: CpuSample["all"]; cores: CpuSample["cores"][number][] }[] = [];
+export function parseMpstatText(text: string): CpuShares[] {
+  const samples: { time: string; all?: CpuShares["all"]; cores: CoreShares[] }[] = [];
   let columns: Columns = [];
   for (const line of text.split("\n")) {
     const [time = "", ...fields] = line.trim().split(/\s+/);
@@ -25,9 +26,9 @@ export function parseMpstatText(text: string): CpuSample[] {
     }
     const sample = samples.at(-1);
     if (sample === undefined) throw unknown(line, "before any heading");
-    const { cpu, ...shares } = row(line, columns, fields);
-    if (cpu === "all") sample.all = shares;
-    else sample.cores.push({ core: Number(cpu), ...shares });
+    const { cpu, ...of } = row(line, columns, fields);
+    if (cpu === "all") sample.all = of;
+    else sample.cores.push({ core: Number(cpu), ...of });
   }
   // The sample that was being printed when mpstat was ended may lack its rows.
   return samples.flatMap(({ time, all, cores }) =>
@@ -38,13 +39,16 @@ export function parseMpstatText(text: string): CpuSample[] {
 function row(line: string, columns: Columns, fields: readonly string[]) {
   const [cpu = ""] = fields;
   if (fields.length !== columns.length || !/^(all|\d+)$/.test(cpu)) throw unknown(line);
-  const of = (name: string): number => {
-    const value = fields[columns.indexOf(name)] ?? "";
-    if (!/^\d+\.\d+$/.test(value)) throw unknown(line, `${JSON.stringify(value)} is no share`);
-    return Number(value);
+  return {
+    cpu,
+    ...shares((column: Column): number => {
+      const at = columns.indexOf(`%${column}`);
+      if (at < 0) return 0;
+      const value = fields[at] ?? "";
+      if (!/^\d+\.\d+$/.test(value)) throw unknown(line, `${JSON.stringify(value)} is no share`);
+      return Number(value);
+    }),
   };
-  const busy = Math.min(100, Math.max(0, 100 - of("%idle") - of("%iowait")));
-  return { cpu, busy, system: of("%sys"), softirq: of("%soft") };
 }
 
 const unknown = (line: string, why = "time, CPU and shares expected"): ParseError =>

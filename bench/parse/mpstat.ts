@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { ParseError } from "../../provider/errors.ts";
+import { type Core, type CpuShares, shares } from "./cores.ts";
 import { parseMpstatText } from "./mpstat-text.ts";
+import { atLeast } from "./version.ts";
 
 /**
  * What mpstat(1) of sysstat reports with `-o JSON -P ALL 1`: each sample is the share of the last second, in
@@ -36,27 +38,18 @@ const output = z.object({
   }),
 });
 
-export type Core = {
-  readonly core: number;
-  /** Not idle and not waiting for I/O. */
-  readonly busy: number;
-  readonly system: number;
-  readonly softirq: number;
-};
-/** All cores in one interval, and their average as mpstat itself gives it. */
+export type { Core, CoreShares, CpuShares } from "./cores.ts";
+
+/** The few figures of each core that a summary needs. */
 export type CpuSample = {
   readonly time: string;
   readonly cores: readonly Core[];
   readonly all: Omit<Core, "core">;
 };
 
-const core = (r: z.infer<typeof row>) => ({
-  busy: Math.min(100, Math.max(0, 100 - r.idle - r.iowait)),
-  system: r.sys,
-  softirq: r.soft,
-});
+const core = (r: z.infer<typeof row>) => shares((column) => r[column]);
 
-export function parseMpstat(text: string): CpuSample[] {
+export function parseMpstat(text: string): CpuShares[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -101,7 +94,7 @@ function liveTextCore(line: string): Core | undefined {
 export type Mpstat = {
   readonly argv: readonly string[];
   readonly extension: "json" | "txt";
-  parse(text: string): CpuSample[];
+  parse(text: string): CpuShares[];
   beginsSample(line: string): boolean;
   liveCore(line: string): Core | undefined;
 };
@@ -122,10 +115,7 @@ const text: Mpstat = {
 };
 
 /** JSON from sysstat 12.2 on; before, its JSON is broken and the text is read. */
-export function mpstatOf(version: string): Mpstat {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > 12 || (major === 12 && minor >= 2) ? json : text;
-}
+export const mpstatOf = (version: string): Mpstat => (atLeast(version, [12, 2]) ? json : text);
 
 /** sysstat's version out of `mpstat -V`. */
 export function sysstatVersion(text: string, host: string): string {

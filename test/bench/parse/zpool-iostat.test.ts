@@ -25,6 +25,7 @@ test("figures by column, a dash is none", () => {
   const [sample] = parseZpoolIostat("1796041381\ntank\t-\t5\t1\t2\t3000\t4000\n", "tank");
   assert.deepEqual(sample?.pool, {
     ...{ name: "tank", allocated: null, free: 5 },
+    ...{ role: "pool", depth: 0, waits: null, queues: null },
     ...{ readOperations: 1, writeOperations: 2, read: 3000, write: 4000 },
   });
 });
