@@ -177,6 +177,11 @@ const chap = z.strictObject({
 
 const target = z.strictObject({
   luns: z.array(z.string()).min(1).describe("Volumes (and clones of volumes) of one host, LUN 0 first."),
+  ramdisk: inYaml(size)
+    .optional()
+    .describe(
+      "Size of a RAM disk of LIO (rd_mcp) that the target has as LUN 255, so that workload transport measures the fabric without pool and disks: 256 MiB. It takes that much of the host's memory, at most half, and its contents are lost when the host restarts. To change the size, leave it out for one up. Default: none.",
+    ),
   portals: z
     .strictObject({
       iscsi: portal.describe("ADDRESS:PORT for iSCSI over TCP, IPv6 in brackets."),

@@ -3,7 +3,7 @@ import { Benchmark } from "./components/benchmark.ts";
 import { Fabric } from "./components/fabric.ts";
 import { Hosts } from "./components/hosts.ts";
 import { IscsiInitiator } from "./components/iscsi-initiator.ts";
-import { chapOf, serverOf, sizesOf } from "./components/iscsi-inputs.ts";
+import { chapOf, lunsOf, serverOf, sizesOf } from "./components/iscsi-inputs.ts";
 import { IscsiTarget } from "./components/iscsi-target.ts";
 import { Initiator } from "./components/resources.ts";
 import { Storage } from "./components/storage.ts";
@@ -72,7 +72,7 @@ const targets = Object.entries(lab.targets).map(([iqn, target]) => {
     const initiator = initiators[name];
     if (initiator === undefined) return [];
     const { portals } = target;
-    const luns = target.luns.map((_, lun) => lun);
+    const luns = lunsOf(target);
     const args = {
       host: hostOf(name),
       initiator,

@@ -12,10 +12,23 @@ export const serverOf = (lab: LabConfig, { luns }: TargetConfig): string | undef
 /** targetcli takes no slash in a backstore's name. */
 export const backstoreName = (lun: string): string => lun.replaceAll("/", "-");
 
+/** The RAM disk's LUN: the last there may be, so that a further volume never takes its number. */
+export const ramdiskLun = 255;
+
+/** A volume is one target's, so its first names the target's RAM disk. */
+export const ramdiskName = ({ luns }: Pick<TargetConfig, "luns">): string =>
+  `${backstoreName(luns[0] ?? "")}-ramdisk`;
+
+/** The numbers of a target's LUNs: its volumes' from 0, then its RAM disk's. */
+export const lunsOf = ({ luns, ramdisk }: TargetConfig): number[] => [
+  ...luns.keys(),
+  ...(ramdisk === undefined ? [] : [ramdiskLun]),
+];
+
 /** The LUNs' sizes as declared; undefined where one is a clone, whose size its origin has. */
-export function sizesOf({ volumes }: LabConfig, { luns }: TargetConfig): string[] | undefined {
+export function sizesOf({ volumes }: LabConfig, { luns, ramdisk }: TargetConfig): string[] | undefined {
   const sizes = luns.flatMap((lun) => volumes[lun]?.size ?? []);
-  return sizes.length === luns.length ? sizes : undefined;
+  return sizes.length === luns.length ? [...sizes, ...(ramdisk === undefined ? [] : [ramdisk])] : undefined;
 }
 
 /** The target's CHAP, which is its sessions' as well. */

@@ -1,12 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
-import { backstoreName, chapOf } from "./iscsi-inputs.ts";
-import { Backstore, type Clone, Target, type Volume } from "./resources.ts";
+import { backstoreName, chapOf, ramdiskLun, ramdiskName } from "./iscsi-inputs.ts";
+import { Backstore, type Clone, Ramdisk, Target, type Volume } from "./resources.ts";
 
-/** A LIO target: its volumes as block backstores and LUNs, a portal for each protocol, its initiators' ACLs. */
+/**
+ * A LIO target: its volumes as block backstores and LUNs, a RAM disk beside them where one is declared, a portal for
+ * each protocol, its initiators' ACLs.
+ */
 export class IscsiTarget extends pulumi.ComponentResource {
   readonly target: Target;
+  readonly ramdisk: Ramdisk | undefined;
 
   constructor(
     iqn: string,
@@ -19,7 +23,7 @@ export class IscsiTarget extends pulumi.ComponentResource {
     options?: pulumi.ComponentResourceOptions,
   ) {
     super("storage-lab:lab:IscsiTarget", iqn, {}, options);
-    const { luns, portals } = args.target;
+    const { luns, portals, ramdisk: size } = args.target;
     const chap = chapOf(args.target);
     const backstores = luns.flatMap((lun) => {
       const volume = args.volumes[lun];
@@ -32,6 +36,9 @@ export class IscsiTarget extends pulumi.ComponentResource {
       });
       return [new Backstore(name, { host: args.host, name, device }, { parent: this })];
     });
+    const name = ramdiskName(args.target);
+    this.ramdisk =
+      size === undefined ? undefined : new Ramdisk(name, { host: args.host, name, size }, { parent: this });
     this.target = new Target(
       iqn,
       {
@@ -41,7 +48,10 @@ export class IscsiTarget extends pulumi.ComponentResource {
           { address: portals.iscsi, protocol: "iscsi" },
           { address: portals.iser, protocol: "iser" },
         ],
-        luns: pulumi.output(backstores.map(({ name }, lun) => ({ lun, backstore: name }))),
+        luns: pulumi.output([
+          ...backstores.map(({ name }, lun) => ({ lun, backstore: name })),
+          ...(this.ramdisk ? [{ lun: ramdiskLun, backstore: this.ramdisk.name, ramdisk: true }] : []),
+        ]),
         acls: args.initiators.map((initiator) => ({ initiator })),
         ...(chap && { chap: pulumi.secret(chap) }),
         ...(args.target.dropSessions !== undefined && { dropSessions: args.target.dropSessions }),

@@ -4,6 +4,7 @@ import type { FilesystemInputs } from "../provider/resources/fs/filesystem.ts";
 import type { InitiatorInputs } from "../provider/resources/iscsi/initiator.ts";
 import type { SessionInputs } from "../provider/resources/iscsi/session.ts";
 import type { BackstoreInputs } from "../provider/resources/lio/backstore.ts";
+import type { RamdiskInputs } from "../provider/resources/lio/ramdisk.ts";
 import type { TargetInputs } from "../provider/resources/lio/target.ts";
 import type { InterfaceInputs } from "../provider/resources/net/interface.ts";
 import type { RdmaLinkInputs } from "../provider/resources/net/rdma-link.ts";
@@ -91,6 +92,15 @@ export class Backstore extends Resource<BackstoreInputs> {
   }
 }
 
+export class Ramdisk extends Resource<RamdiskInputs> {
+  declare readonly name: pulumi.Output<string>;
+  /** Known once it is there. */
+  declare readonly serial: pulumi.Output<string>;
+  constructor(name: string, args: Args<RamdiskInputs>, options: pulumi.CustomResourceOptions) {
+    super("lio:Ramdisk", name, args, ["serial"], options);
+  }
+}
+
 export class Target extends Resource<TargetInputs> {
   declare readonly iqn: pulumi.Output<string>;
   declare readonly portals: pulumi.Output<TargetInputs["portals"]>;
@@ -122,6 +132,8 @@ export class Initiator extends Resource<InitiatorInputs> {
 export class Session extends Resource<SessionInputs> {
   /** The stable path of LUN 0: /dev/disk/by-path/ip-…-lun-0 */
   declare readonly device: pulumi.Output<string>;
+  /** The stable path of each of its LUNs, by number. */
+  declare readonly devices: pulumi.Output<Record<string, string>>;
   declare readonly portal: pulumi.Output<string>;
   constructor(name: string, args: Args<SessionInputs>, options: pulumi.CustomResourceOptions) {
     super("iscsi:Session", name, args, ["device", "devices"], options);

@@ -3,6 +3,7 @@ import { filesystem } from "./resources/fs/filesystem.ts";
 import { initiator } from "./resources/iscsi/initiator.ts";
 import { session } from "./resources/iscsi/session.ts";
 import { backstore } from "./resources/lio/backstore.ts";
+import { ramdisk } from "./resources/lio/ramdisk.ts";
 import { target } from "./resources/lio/target.ts";
 import { networkInterface } from "./resources/net/interface.ts";
 import { rdmaLink } from "./resources/net/rdma-link.ts";
@@ -22,6 +23,7 @@ export const types: readonly AnyType[] = [
   snapshot,
   clone,
   backstore,
+  ramdisk,
   target,
   networkInterface,
   rdmaLink,

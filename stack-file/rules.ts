@@ -1,6 +1,7 @@
-import { backstoreName, chapOf, serverOf } from "../components/iscsi-inputs.ts";
+import { backstoreName, chapOf, ramdiskName, serverOf } from "../components/iscsi-inputs.ts";
 import type { LabConfig } from "../config.ts";
 import { chapRules } from "../provider/resources/iscsi/chap.ts";
+import { ramdiskRules } from "../provider/resources/lio/ramdisk.ts";
 import { normalInterfaceAddress, normalPortal, parsePortal } from "../provider/resources/net/address.ts";
 import { known, noHost, type Problem } from "./problems.ts";
 import { nameOn } from "./words.ts";
@@ -107,6 +108,20 @@ function targetRules(lab: LabConfig): Problem[] {
     }
     for (const [key, sentence] of chapRules(chapOf(target)))
       wrong.push([`targets.${name}.${mutualKeys[key] ?? key}`, sentence]);
+  }
+  for (const [name, target] of Object.entries(lab.targets)) {
+    if (target.ramdisk === undefined) continue;
+    const own = { name: ramdiskName(target), size: target.ramdisk };
+    for (const [key, sentence] of ramdiskRules(own))
+      wrong.push([`targets.${name}.${key === "size" ? "ramdisk" : "luns"}`, sentence]);
+    const lun = Object.values(lab.targets)
+      .flatMap(({ luns }) => luns)
+      .find((other) => backstoreName(other) === own.name);
+    if (lun !== undefined)
+      wrong.push([
+        `targets.${name}.ramdisk`,
+        `LUN ${lun} would be backstore ${own.name}, as the RAM disk; rename the volume`,
+      ]);
   }
   for (const [lun, other] of sameBackstore(lab))
     wrong.push([

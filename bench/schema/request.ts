@@ -21,6 +21,17 @@ export const path = z.strictObject({
     .string()
     .regex(/^\/dev\/disk\/by-path\/\S+$/, "a link of /dev/disk/by-path")
     .describe("The LUN as this session brings it; stable over reboots."),
+  ramdisk: z
+    .strictObject({
+      device: z
+        .string()
+        .regex(/^\/dev\/disk\/by-path\/\S+$/, "a link of /dev/disk/by-path")
+        .describe("The RAM disk's LUN as this session brings it; written to whole, without a file system."),
+      serial: z.guid().describe("Its unit serial: nothing is written to a disk that shows another."),
+      size: z.int().positive().describe("bytes"),
+    })
+    .optional()
+    .describe("For tests with backstore ramdisk; left out where the target declares none."),
 });
 export type Path = z.infer<typeof path>;
 

@@ -1,6 +1,6 @@
 import { attributeProblem, attributeTexts } from "./attributes.ts";
 import type { BackstoreInputs, BackstoreObserved } from "./backstore.ts";
-import type { Block, Lio } from "./configfs.ts";
+import { core, type Lio } from "./configfs.ts";
 import { missingPackage } from "./saved.ts";
 
 /** What forbids a backstore's plan. */
@@ -11,13 +11,14 @@ export function backstoreRefusals(
 ): string[] {
   const sentences: string[] = [];
   if (restore.unit === undefined) sentences.push(missingPackage(host.name));
-  const users = lunsOf(lio, name, block);
+  const users = lunsOf(lio, block?.path);
   if (desired === undefined) {
     for (const user of users) {
       sentences.push(`backstore ${name} on ${host.name} is ${user}: remove that LUN or target first`);
     }
     return sentences;
   }
+  if (lio.ramdisks.has(name)) sentences.push(`${name} on ${host.name} is a RAM disk: choose another name`);
   for (const [other, { device }] of lio.blocks) {
     if (other === name || device !== desired.device) continue;
     sentences.push(`${device} on ${host.name} is in use by backstore ${other}: one device, one backstore`);
@@ -53,11 +54,10 @@ export function backstoreRefusals(
 }
 
 /** The LUNs that a backstore is behind, in words. */
-function lunsOf(lio: Lio, name: string, block: Block | undefined): string[] {
-  if (block === undefined) return [];
+export function lunsOf(lio: Lio, path: string | undefined): string[] {
   return [...lio.targets].flatMap(([target, { luns }]) =>
     [...luns]
-      .filter(([, { backstore }]) => backstore === `iblock_${block.index}/${name}`)
+      .filter(([, { backstore }]) => path !== undefined && path === `${core}/${backstore}`)
       .map(([lun]) => `LUN ${lun} of target ${target}`),
   );
 }

@@ -43,11 +43,23 @@ export type Block = {
   enabled: boolean;
 };
 
+export type Ramdisk = {
+  /** rd_mcp_N, of the same numbers as iblock_N. */
+  index: number;
+  path: string;
+  /** 0 where it has no pages yet. */
+  bytes: number;
+  serial: string;
+  enabled: boolean;
+};
+
 export type Lio = {
   /** Is the kernel's target core loaded? */
   loaded: boolean;
   /** Block backstores by name. */
   blocks: Map<string, Block>;
+  /** RAM disks by name. */
+  ramdisks: Map<string, Ramdisk>;
   /** The numbers taken by backstores of every kind: rtslib counts over all of them. */
   indexes: Set<number>;
   /** TPG 1 of each target. */
@@ -105,6 +117,7 @@ export function parseLio(tree: readonly string[], texts: ReadonlyMap<string, str
   const lio: Lio = {
     loaded: true,
     blocks: new Map(),
+    ramdisks: new Map(),
     indexes: new Set(),
     targets: new Map(),
     otherPortals: [],
@@ -126,14 +139,33 @@ function addBackstore(lio: Lio, parts: string[], path: string, texts: ReadonlyMa
   const [, plugin = "", number = ""] = /^(.+)_(\d+)$/.exec(folder) ?? [];
   if (plugin === "") return;
   lio.indexes.add(Number(number));
-  if (plugin !== "iblock" || name === undefined) return;
-  lio.blocks.set(name, {
+  if (name === undefined) return;
+  const common = {
     index: Number(number),
     path,
-    device: texts.get(`${path}/udev_path`) ?? "",
     serial: (texts.get(`${path}/wwn/vpd_unit_serial`) ?? "").replace(/^T10 VPD Unit Serial Number: */, ""),
     enabled: texts.get(`${path}/enable`) === "1",
-  });
+  };
+  if (plugin === "iblock") {
+    lio.blocks.set(name, { ...common, device: texts.get(`${path}/udev_path`) ?? "" });
+  } else if (plugin === "rd_mcp") {
+    lio.ramdisks.set(name, { ...common, bytes: parseRamdisk(texts.get(`${path}/info`) ?? "") });
+  }
+}
+
+/** Reads a RAM disk's `info`: its pages and how large one is. */
+export function parseRamdisk(info: string): number {
+  if (info === "") return 0;
+  const [, pages, bytes] = /PAGES\/PAGE_SIZE: (\d+)\*(\d+) /.exec(info) ?? [];
+  if (pages === undefined)
+    throw new ParseError(`a RAM disk's info in configfs has no PAGES/PAGE_SIZE: ${info}`);
+  return Number(pages) * Number(bytes);
+}
+
+/** The link that a LUN is, without the number that a restart changes: "lun0", and what kind of backstore it is. */
+export function backstoreOf(link: string | undefined): { name: string; ramdisk: boolean } | undefined {
+  const [, plugin, name] = /^(iblock|rd_mcp)_\d+\/(.+)$/.exec(link ?? "") ?? [];
+  return name === undefined ? undefined : { name, ramdisk: plugin === "rd_mcp" };
 }
 
 function addToTarget(

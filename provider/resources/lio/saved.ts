@@ -36,6 +36,7 @@ const dropInText = `# Written by storage-lab. LUNs stand on zvols: restored befo
 After=zfs-import.target zfs-volumes.target`;
 
 export type SavedBlock = { device: string; serial: string; attributes: Map<string, string> };
+export type SavedRamdisk = { bytes: number; serial: string };
 export type SavedTarget = {
   enabled: boolean;
   attributes: Map<string, string>;
@@ -58,6 +59,7 @@ export type Restore = {
   /** Which modules are loaded at boot. */
   modules: { lio: boolean; iser: boolean };
   blocks: Map<string, SavedBlock>;
+  ramdisks: Map<string, SavedRamdisk>;
   targets: Map<string, SavedTarget>;
 };
 
@@ -99,6 +101,7 @@ const saved = z.looseObject({
         name: z.string(),
         plugin: z.string(),
         dev: optionalText,
+        size: z.number().nullish(),
         wwn: optionalText,
         attributes,
       }),
@@ -144,8 +147,8 @@ const saved = z.looseObject({
 });
 
 /** Reads saveconfig.json. It holds secrets: messages quote nothing of it. */
-export function parseSaved(text: string | undefined): Pick<Restore, "blocks" | "targets"> {
-  const found: Pick<Restore, "blocks" | "targets"> = { blocks: new Map(), targets: new Map() };
+export function parseSaved(text: string | undefined): Pick<Restore, "blocks" | "ramdisks" | "targets"> {
+  const found: ReturnType<typeof parseSaved> = { blocks: new Map(), ramdisks: new Map(), targets: new Map() };
   if (text === undefined) return found;
   let value: unknown;
   try {
@@ -159,6 +162,9 @@ export function parseSaved(text: string | undefined): Pick<Restore, "blocks" | "
     throw new ParseError(`LIO's saveconfig.json is not of the known form at ${where}`);
   }
   for (const object of parsed.data.storage_objects) {
+    if (object.plugin === "ramdisk") {
+      found.ramdisks.set(object.name, { bytes: object.size ?? 0, serial: object.wwn ?? "" });
+    }
     if (object.plugin !== "block") continue;
     const block = {
       device: object.dev ?? "",
@@ -174,7 +180,9 @@ export function parseSaved(text: string | undefined): Pick<Restore, "blocks" | "
       enabled: tpg.enable ?? true,
       attributes: strings(tpg.attributes),
       portals: new Map(tpg.portals.map((p) => [normalPortal(`${p.ip_address}:${p.port}`), p.iser ?? false])),
-      luns: new Map(tpg.luns.map((l) => [l.index, l.storage_object.replace(/^\/backstores\/block\//, "")])),
+      luns: new Map(
+        tpg.luns.map((l) => [l.index, l.storage_object.replace(/^\/backstores\/(block|ramdisk)\//, "")]),
+      ),
       acls: new Map(
         tpg.node_acls.map((acl) => {
           const chap = {
@@ -251,7 +259,7 @@ export function wholePlan(
 
 /** What an operator should know of a host whose LIO others have set up. */
 export const preparedByOthers = (lio: Lio, restore: Restore, host: string): string[] =>
-  restore.ours || lio.blocks.size + lio.targets.size === 0
+  restore.ours || lio.blocks.size + lio.ramdisks.size + lio.targets.size === 0
     ? []
     : [
         `LIO on ${host} was set up by others: with this change, ${restore.unit} brings it back at boot, after the pools`,
@@ -264,6 +272,7 @@ export const preparedByOthers = (lio: Lio, restore: Restore, host: string): stri
 export function saveSteps(lio: Lio, restore: Restore, own: string): Step[] {
   const lost = [
     ...[...restore.blocks.keys()].filter((name) => !lio.blocks.has(name)),
+    ...[...restore.ramdisks.keys()].filter((name) => !lio.ramdisks.has(name)),
     ...[...restore.targets.keys()].filter((name) => !lio.targets.has(name)),
   ].filter((name) => name !== own);
   const file = `${restore.folder}/saveconfig.json`;

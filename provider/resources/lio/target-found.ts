@@ -3,11 +3,11 @@ import { RefusedError } from "../../errors.ts";
 import type { HostAddress } from "../../host.ts";
 import { chapInputsOf } from "../iscsi/chap.ts";
 import { setAttributes } from "./attributes.ts";
-import type { Tpg } from "./configfs.ts";
+import { backstoreOf, type Tpg } from "./configfs.ts";
 import { iqnProblem } from "./iqn.ts";
 import { type TargetInputs, type TargetObserved, targetInputs } from "./target.ts";
 import { targetRules } from "./target-rules.ts";
-import { mappedLuns } from "./tpg.ts";
+import { lunInputs, mappedLuns } from "./tpg.ts";
 
 /** A target that is there, as inputs: for an import. CHAP's secrets are among them, LIO lets root read them. */
 
@@ -33,10 +33,7 @@ export function foundTarget({ tpg, attributes }: TargetObserved, { host, iqn }: 
     host,
     iqn,
     portals: [...tpg.portals].map(([address, { iser }]) => ({ address, protocol: iser ? "iser" : "iscsi" })),
-    luns: luns.map(([lun, { backstore = "" }]) => ({
-      lun,
-      backstore: backstore.replace(/^iblock_\d+\//, ""),
-    })),
+    luns: luns.map(([lun, { backstore }]) => lunInputs(lun, backstore)),
     acls: [...tpg.acls.keys()].map((initiator) => {
       const mapped = mappedLuns(tpg, initiator);
       return isDeepStrictEqual(
@@ -74,7 +71,7 @@ function undeclarable(tpg: Tpg, hasChap: boolean): string[] {
       ? ["its ACLs have different CHAP secrets"]
       : []),
     ...[...tpg.luns].flatMap(([lun, { backstore = "nothing" }]) =>
-      /^iblock_\d+\//.test(backstore) ? [] : [`LUN ${lun} is ${backstore}, no block backstore`],
+      backstoreOf(backstore) ? [] : [`LUN ${lun} is ${backstore}, no block backstore and no RAM disk`],
     ),
     ...acls.flatMap(([initiator, { luns }]) =>
       [...luns]

@@ -12,7 +12,7 @@ import { observeRestore, type Restore, saveSteps, wholePlan } from "./saved.ts";
 import { foundTarget, namedTarget } from "./target-found.ts";
 import { targetRefusals } from "./target-refusals.ts";
 import { targetHints, targetRules } from "./target-rules.ts";
-import { changeSteps, isSaved, mappedLuns, removeSteps, wanted } from "./tpg.ts";
+import { changeSteps, isSaved, lunInputs, mappedLuns, removeSteps, wanted } from "./tpg.ts";
 
 /**
  * An iSCSI target of LIO: its TPG 1 with portals, LUNs and ACLs, by configfs, saved where targetctl(8) and
@@ -40,6 +40,7 @@ export const targetInputs = z.strictObject({
       z.strictObject({
         lun: z.int().min(0).max(255).describe("The LUN's number."),
         backstore: z.string().describe("The backstore's name: lun0."),
+        ramdisk: z.boolean().optional().describe("It is a lio:Ramdisk. Default: a lio:Backstore."),
       }),
     )
     .describe("The LUNs."),
@@ -136,7 +137,7 @@ function current({ tpg, attributes }: TargetObserved, inputs: TargetInputs): Tar
       inputs.luns,
       ({ lun }) => lun,
       tpg.luns.keys(),
-      (lun) => ({ lun, backstore: tpg.luns.get(lun)?.backstore?.replace(/^iblock_\d+\//, "") ?? "" }),
+      (lun) => lunInputs(lun, tpg.luns.get(lun)?.backstore),
     ),
     acls: sorted(
       inputs.acls,

@@ -4,7 +4,7 @@ import { type Chap, chapOf } from "../iscsi/chap.ts";
 import { normalPortal, portalsOverlap } from "../net/address.ts";
 import { attributeTexts } from "./attributes.ts";
 import { freeIndex } from "./backstore.ts";
-import { core, iscsi, type Lio, type Tpg, tpgPath } from "./configfs.ts";
+import { backstoreOf, core, iscsi, type Lio, type Tpg, tpgPath } from "./configfs.ts";
 import type { SavedTarget } from "./saved.ts";
 import { sessionsAt, sessionsOf } from "./sessions.ts";
 import type { TargetInputs, TargetObserved } from "./target.ts";
@@ -16,7 +16,7 @@ export function wanted({ portals, luns, acls, attributes, chap }: TargetInputs) 
   const all = luns.map(({ lun }) => lun);
   return {
     portals: new Map(portals.map(({ address, protocol }) => [normalPortal(address), protocol === "iser"])),
-    luns: new Map(luns.map(({ lun, backstore }) => [lun, backstore])),
+    luns: new Map(luns.map(({ lun, backstore, ramdisk = false }) => [lun, { name: backstore, ramdisk }])),
     acls: new Map(acls.map(({ initiator, luns }) => [initiator, new Set(luns ?? all)])),
     attributes: new Map([
       ["authentication", chap === undefined ? "0" : "1"],
@@ -123,8 +123,19 @@ export const isMapped = (want: Wanted, there: Tpg, initiator: string, lun: numbe
   isLun(want, there, lun);
 
 const isLun = (want: Wanted, there: Tpg, lun: number): boolean =>
-  want.luns.get(lun) !== undefined &&
-  there.luns.get(lun)?.backstore?.replace(/^iblock_\d+\//, "") === want.luns.get(lun);
+  want.luns.has(lun) && isDeepStrictEqual(backstoreOf(there.luns.get(lun)?.backstore), want.luns.get(lun));
+
+/** Where a backstore is, or will be: made in one go with the target, a preview does not see it yet. */
+function backstorePath(lio: Lio, { name, ramdisk }: { name: string; ramdisk: boolean }): string {
+  const there = (ramdisk ? lio.ramdisks : lio.blocks).get(name)?.path;
+  return there ?? `${core}/${ramdisk ? "rd_mcp" : "iblock"}_${freeIndex(name, lio.indexes)}/${name}`;
+}
+
+/** A LUN that is there, as an input. One of another kind of backstore has that one's whole name. */
+export function lunInputs(lun: number, link: string | undefined): TargetInputs["luns"][number] {
+  const { name, ramdisk } = backstoreOf(link) ?? { name: link ?? "", ramdisk: false };
+  return { lun, backstore: name, ...(ramdisk ? { ramdisk } : {}) };
+}
 
 function lunSteps(path: string, want: Wanted, there: Tpg, lio: Lio): Step[] {
   const links: string[] = [];
@@ -154,13 +165,11 @@ function lunSteps(path: string, want: Wanted, there: Tpg, lio: Lio): Step[] {
   for (const [lun, backstore] of want.luns) {
     if (isLun(want, there, lun)) continue;
     const folder = `${path}/lun/lun_${lun}`;
-    const block =
-      lio.blocks.get(backstore)?.path ?? `${core}/iblock_${freeIndex(backstore, lio.indexes)}/${backstore}`;
     steps.push(
       { say: `make LUN ${lun}`, argv: ["mkdir", folder], undo: ["rmdir", folder] },
       {
-        say: `put backstore ${backstore} behind LUN ${lun}`,
-        argv: ["ln", "-s", block, `${folder}/backstore`],
+        say: `put backstore ${backstore.name} behind LUN ${lun}`,
+        argv: ["ln", "-s", backstorePath(lio, backstore), `${folder}/backstore`],
       },
     );
   }
@@ -224,7 +233,7 @@ export function isSaved(want: Wanted, saved: SavedTarget | undefined): boolean {
   return (
     saved.enabled &&
     isDeepStrictEqual(saved.portals, want.portals) &&
-    isDeepStrictEqual(saved.luns, want.luns) &&
+    isDeepStrictEqual(saved.luns, new Map([...want.luns].map(([lun, { name }]) => [lun, name]))) &&
     isDeepStrictEqual(saved.acls, acls) &&
     [...want.attributes].every(([name, value]) => saved.attributes.get(name) === value)
   );
