@@ -9,6 +9,7 @@ import { snapshotInputs } from "./provider/resources/zfs/snapshot.ts";
 import { volumeInputs } from "./provider/resources/zfs/volume.ts";
 import { formatSize, parseSize } from "./provider/size.ts";
 import { type Base, takenOver } from "./stack-file/base.ts";
+import { benchmark } from "./stack-file/benchmark.ts";
 import { type Problem, problems } from "./stack-file/problems.ts";
 import { crossChecks } from "./stack-file/rules.ts";
 import { secretsInClear } from "./stack-file/secrets.ts";
@@ -233,7 +234,9 @@ export const stackFile = z.strictObject({
     "Clones by full name, POOL/NAME; a clone of a volume may be a LUN.",
   ),
   fabric: named(z.string(), link).describe("Networks between the hosts, by a name of your choice."),
-  targets: named(iqn, target).describe("iSCSI targets by IQN. The benchmark measures the first by name."),
+  targets: named(iqn, target).describe(
+    "iSCSI targets by IQN. The benchmark measures the first by name, unless it lists some.",
+  ),
   filesystem: orNone(
     z.strictObject({
       type: z.literal("xfs").default("xfs").describe("Kind of file system."),
@@ -246,15 +249,7 @@ export const stackFile = z.strictObject({
         .describe("Where the benchmark mounts it, seen by nothing else."),
     }),
   ).describe("On LUN 0 of each target, made by its first initiator. Left out, or none: LUNs stay blank."),
-  benchmark: orNone(
-    z.strictObject({
-      workload: z.literal("sequential").default("sequential").describe("What is run."),
-      size: size.default("100 GiB").describe("The test file."),
-      runtime: words.seconds.prefault("180 s").describe("Of each run, in whole seconds."),
-      blockSize: size.default("512 KiB").describe("fio's bs."),
-      depth: z.number().int().positive().default(16).describe("fio's iodepth."),
-    }),
-  ).describe("Left out, or none: nothing is measured."),
+  benchmark: orNone(benchmark).describe("Left out, or none: nothing is measured."),
 });
 export type LabConfig = z.infer<typeof stackFile>;
 export type PoolConfig = LabConfig["pools"][string];

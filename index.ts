@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Benchmark } from "./components/benchmark.ts";
+import { benchmarkRequest, figureSettings } from "./components/benchmark-request.ts";
 import { Fabric } from "./components/fabric.ts";
 import { Hosts } from "./components/hosts.ts";
 import { IscsiInitiator } from "./components/iscsi-initiator.ts";
@@ -9,8 +10,8 @@ import { Initiator } from "./components/resources.ts";
 import { Storage } from "./components/storage.ts";
 import { poolTolerates } from "./components/zfs-inputs.ts";
 import { type LabConfig, parseConfig } from "./config.ts";
-import { parseSize } from "./provider/size.ts";
 import { baseOf, readBase } from "./stack-file/base.ts";
+import { measuredTargets } from "./stack-file/benchmark.ts";
 
 /** The lab that the stack file describes, and its results. */
 
@@ -89,70 +90,36 @@ const targets = Object.entries(lab.targets).map(([iqn, target]) => {
   return { iqn, target, server, served, clients };
 });
 
-const [first] = targets;
+/** Targets in the order of the file, and of the stack's outputs the first by name, as the benchmark takes it. */
+const [first] = targets.toSorted((a, b) => (a.iqn < b.iqn ? -1 : 1));
 const [client] = first?.clients ?? [];
-const [clientHost] = first?.target.initiators ?? [];
 
-const { benchmark, filesystem } = lab;
+const measured = lab.benchmark && lab.filesystem ? measure(lab) : undefined;
 
-const measured =
-  benchmark && filesystem && first && client?.filesystem && clientHost
-    ? new Benchmark(
-        "benchmark",
-        {
-          request: pulumi
-            .all([
-              hostOf(first.server),
-              hostOf(clientHost),
-              client.filesystem.uuid,
-              client.sessions.iscsi.device,
-              client.sessions.iser.device,
-            ])
-            .apply(([storage, initiator, uuid, iscsi, iser]) => ({
-              stack,
-              folder: `results/${stack}`,
-              virtual: lab.hosts[first.server]?.virtual !== undefined,
-              hosts: { storage, initiator },
-              pool: first.target.luns[0]?.split("/")[0] ?? "",
-              volume: first.target.luns[0] ?? "",
-              target: { iqn: first.iqn },
-              mount: filesystem.mount,
-              filesystem: { type: filesystem.type, uuid },
-              paths: [
-                { protocol: "iscsi" as const, portal: first.target.portals.iscsi, device: iscsi },
-                { protocol: "iser" as const, portal: first.target.portals.iser, device: iser },
-              ],
-              workload: {
-                name: benchmark.workload,
-                size: bytes(benchmark.size),
-                runtime: benchmark.runtime,
-                blockSize: bytes(benchmark.blockSize),
-                depth: benchmark.depth,
-                directions: ["write" as const, "read" as const],
-              },
-              reference: "lab-a",
-            })),
-          settings: {
-            pools: lab.pools,
-            volumes: withoutKeys(lab.volumes),
-            fabric: lab.fabric,
-            target: measuredTarget(first.target),
-          },
-        },
-        { dependsOn: [client] },
-      )
-    : undefined;
-
-/** Secrets are no part of a fingerprint; CHAP and a key make no difference to a figure by what they are. */
-function withoutKeys(volumes: LabConfig["volumes"]) {
-  return Object.entries(volumes).map(([name, { key: _key, ...fields }]) => [name, fields]);
-}
-function measuredTarget({ luns, portals, initiators }: LabConfig["targets"][string]) {
-  return { luns, portals, initiators };
-}
-
-function bytes(size: string): number {
-  return Number(parseSize(size) ?? 0n);
+/** The targets that are measured, each from its first initiator, which made the file system on LUN 0. */
+function measure(of: LabConfig): Benchmark | undefined {
+  const standing = measuredTargets(of).flatMap(([iqn, target]) => {
+    const [one] = targets.find((other) => other.iqn === iqn)?.clients ?? [];
+    const [host] = target.initiators;
+    if (one?.filesystem === undefined || host === undefined) return [];
+    const { sessions, filesystem } = one;
+    return [{ iqn, host: hostOf(host), uuid: filesystem.uuid, client: one, sessions }];
+  });
+  const server = measuredTargets(of).flatMap(([, target]) => serverOf(of, target) ?? [])[0];
+  if (standing.length === 0 || server === undefined) return undefined;
+  const facts = standing.map(({ iqn, host, uuid, sessions: { iscsi, iser } }) =>
+    pulumi.output({ iqn, host, uuid, devices: { iscsi: iscsi.device, iser: iser.device } }),
+  );
+  return new Benchmark(
+    "benchmark",
+    {
+      request: pulumi
+        .all([hostOf(server), pulumi.all(facts)])
+        .apply(([storage, clients]) => benchmarkRequest(stack, of, storage, clients)),
+      settings: figureSettings(of),
+    },
+    { dependsOn: standing.map(({ client: one }) => one) },
+  );
 }
 
 /** The stack's outputs; a lab without a target or without a benchmark has less of them. */
@@ -164,7 +131,9 @@ export default {
   ...(measured && {
     results: measured.results.runs,
     rawFolder: measured.results.folder,
-    summary: measured.results.summary.markdown,
-    summaryJson: measured.results.summary.json,
+    report: measured.results.reports.html,
+    summary: measured.results.reports.markdown,
+    summaryJson: measured.results.reports.json,
+    ...(lab.benchmark?.needs && { needs: measured.results.verdicts }),
   }),
 };

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { local } from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
-import type { Request } from "../bench/request.ts";
-import type { Result } from "../bench/result.ts";
+import type { Request } from "../bench/schema/request.ts";
+import type { Outcome } from "../bench/schema/result.ts";
 
 /**
  * Measures the lab when it stands, and again when what is measured changes: `settings` is everything of the stack
  * file that a figure depends on.
  */
 export class Benchmark extends pulumi.ComponentResource {
-  readonly results: pulumi.Output<Result>;
+  readonly results: pulumi.Output<Outcome>;
 
   constructor(
     name: string,
@@ -28,7 +28,7 @@ export class Benchmark extends pulumi.ComponentResource {
       },
       { parent: this },
     );
-    this.results = command.stdout.apply((text) => JSON.parse(text) as Result);
+    this.results = command.stdout.apply((text) => JSON.parse(text) as Outcome);
     this.registerOutputs({ results: this.results });
   }
 }

@@ -3,6 +3,7 @@ import type { LabConfig } from "../config.ts";
 import { chapRules } from "../provider/resources/iscsi/chap.ts";
 import { ramdiskRules } from "../provider/resources/lio/ramdisk.ts";
 import { normalInterfaceAddress, normalPortal, parsePortal } from "../provider/resources/net/address.ts";
+import { benchmarkRules } from "./benchmark.ts";
 import { known, noHost, type Problem } from "./problems.ts";
 import { nameOn } from "./words.ts";
 import { zfsRules } from "./zfs-rules.ts";
@@ -172,14 +173,4 @@ function filesystemRules({ filesystem, targets }: LabConfig): Problem[] {
       `it names one file system, and there are ${names.length} targets, each with its own: ${names.join(", ")}`,
     ],
   ];
-}
-
-function benchmarkRules({ benchmark, filesystem, targets }: LabConfig): Problem[] {
-  if (benchmark === undefined) return [];
-  const wrong: Problem[] = [];
-  if (Object.keys(targets).length === 0)
-    wrong.push(["benchmark", "it measures a target, and targets has none; leave benchmark out"]);
-  if (filesystem === undefined)
-    wrong.push(["benchmark", "it measures a file on the LUN: declare filesystem, {} is enough"]);
-  return wrong;
 }

@@ -8,11 +8,8 @@ test("defaults are filled in, once and here", () => {
   const lab = parse(() => ({}));
   assert.deepEqual(lab.filesystem, { type: "xfs", mount: "/test" });
   assert.deepEqual(lab.benchmark, {
-    workload: "sequential",
-    size: "100 GiB",
-    runtime: 180,
-    blockSize: "512 KiB",
-    depth: 16,
+    ...{ workload: ["sequential"], size: 1073741824, protocols: ["iscsi", "iser"] },
+    ...{ repeats: 1, interval: 1, reference: "lab-a" },
   });
   assert.equal(lab.pools.tank?.onDelete, "export");
   assert.equal(lab.volumes["tank/lun0"]?.onDelete, "retain");
@@ -461,7 +458,7 @@ describe("a wrong stack file is refused with its key, the rule and the value", (
     ],
     [
       "time without a unit",
-      () => ({ benchmark: { runtime: "180" } }),
+      () => ({ benchmark: { size: "1 GiB", runtime: "180" } }),
       /benchmark\.runtime: a time is whole seconds, such as 180 s/,
     ],
   ];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
+import { request } from "../bench/schema/request.ts";
 import { Lifecycle } from "../provider/lifecycle.ts";
 import { typeOf } from "../provider/registry.ts";
 
@@ -147,19 +148,70 @@ test("which failures a pool survives is an output", () => {
   });
 });
 
-test("the benchmark is asked for the paths that the sessions bring", () => {
-  const command = made.find(({ type }) => type === "command:local:Command");
-  const request = JSON.parse(String(command?.inputs.stdin));
+const requestIn = (of: Made[]) =>
+  request.parse(JSON.parse(String(of.find(({ type }) => type === "command:local:Command")?.inputs.stdin)));
+
+test("the benchmark is asked for the paths that the sessions bring, tests resolved", () => {
+  const asked = requestIn(made);
   assert.deepEqual(
-    request.paths.map(({ protocol, device }: { protocol: string; device: string }) => [protocol, device]),
+    asked.clients.map(({ name, target: iqn, paths }) => [
+      ...[name, iqn, ...paths.map(({ protocol, device }) => `${protocol} ${device}`)],
+    ]),
     [
-      ["iscsi", `/dev/disk/by-path/ip-10.10.10.1:3260-iscsi-${target}-lun-0`],
-      ["iser", `/dev/disk/by-path/ip-10.10.10.1:3261-iscsi-${target}-lun-0`],
+      [
+        ...["initiator", target],
+        `iscsi /dev/disk/by-path/ip-10.10.10.1:3260-iscsi-${target}-lun-0`,
+        `iser /dev/disk/by-path/ip-10.10.10.1:3261-iscsi-${target}-lun-0`,
+      ],
     ],
   );
-  assert.equal(request.workload.size, 1073741824);
-  assert.equal(request.workload.runtime, 60);
-  assert.equal(request.virtual, true);
+  assert.deepEqual(
+    asked.tests.map((test) => test.kind === "fio" && [test.test, test.size, test.runtime, test.blockSize]),
+    [
+      ["write", 1073741824, 60, 524288],
+      ["read", 1073741824, 60, 524288],
+    ],
+  );
+  assert.equal(asked.virtual, true);
+});
+
+test("several targets are several clients at once; what judges figures is no part of their fingerprint", async () => {
+  const iqn = (name: string) => `iqn.2026-09.com.example.lab:${name}`;
+  const two = {
+    ...stack,
+    targets: {
+      [iqn("b")]: { ...stack.targets[target], luns: ["tank/lun0"] },
+      [iqn("a")]: {
+        luns: ["tank/lun1"],
+        portals: { iscsi: "10.10.10.1:3262", iser: "10.10.10.1:3263" },
+        initiators: ["initiator"],
+      },
+    },
+    benchmark: { ...stack.benchmark, size: "512 MiB", protocols: ["iser"] },
+  };
+  const names = (of: Made[]) => requestIn(of).clients.map(({ name, volume }) => [name, volume]);
+  const triggers = (of: Made[]) => of.find(({ type }) => type === "command:local:Command")?.inputs.triggers;
+  const first = await program(two);
+  assert.deepEqual(names(first), [["initiator", "tank/lun1"]]);
+  const needs = { write: "400 MB/s", latency: { percentile: 99, atMost: "20 ms" }, capacity: "1 TiB" };
+  const needed = await program({ ...two, benchmark: { ...two.benchmark, needs } });
+  assert.deepEqual(requestIn(needed).needs, {
+    ...{ write: 400, latency: { percentile: 99, ms: 20 }, capacity: 1099511627776 },
+  });
+  assert.deepEqual(triggers(needed), triggers(first));
+  const both = await program({
+    ...two,
+    benchmark: { ...two.benchmark, targets: [iqn("b"), iqn("a")] },
+  });
+  assert.deepEqual(names(both), [
+    [`initiator/${iqn("b")}`, "tank/lun0"],
+    [`initiator/${iqn("a")}`, "tank/lun1"],
+  ]);
+  assert.deepEqual(
+    requestIn(both).clients.map(({ paths }) => paths.map(({ protocol }) => protocol)),
+    [["iser"], ["iser"]],
+  );
+  assert.notDeepEqual(triggers(both), triggers(first));
 });
 
 test("CHAP goes to the target and to its sessions as a secret, and into no fingerprint", async () => {

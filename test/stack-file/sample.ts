@@ -33,7 +33,7 @@ export const whole = () => ({
     },
   } as Record<string, object>,
   filesystem: {},
-  benchmark: { runtime: "180 s" } as object,
+  benchmark: { size: "1 GiB" } as object,
 });
 
 export const target = "iqn.2026-09.com.example.lab:tank";
