@@ -50,6 +50,10 @@ export const diskSeries = z.strictObject({
   wait: series.describe("Mean ms of an I/O, queue included."),
   queue: series.describe("I/Os in flight on average."),
   busy: series.describe("Percent of the time with an I/O in flight (%util)."),
+  rotational: z
+    .boolean()
+    .optional()
+    .describe("It has a spindle (queue/rotational). Left out: not known, as of a virtual disk."),
 });
 
 /** zpool iostat -v -l -q of one vdev or disk, or of the pool itself. */
@@ -57,6 +61,8 @@ export const vdevSeries = z.strictObject({
   vdev: z.string().describe("As zpool names it: tank, mirror-0, virtio-DISK01."),
   role: z.enum(["pool", "data", "log", "cache", "special", "dedup", "spare"]),
   depth: z.int().nonnegative().describe("0: the pool; 1: a vdev; 2: a disk in it."),
+  pool: z.string().optional().describe("The pool that it is of."),
+  disk: z.string().optional().describe("Of a disk: the kernel's name of it, as in `disks`."),
   read: series.describe("MB/s"),
   written: series.describe("MB/s"),
   reads: series.describe("Operations a second."),
@@ -98,6 +104,13 @@ export const lunSeries = z.strictObject({
   commands: series.describe("A second."),
 });
 
+/** perf stat -a: all cores together, by the processor's own counters. */
+export const perfSeries = z.strictObject({
+  cycles: series.describe("A second."),
+  instructions: series.describe("A second."),
+  cacheMisses: series.describe("A second."),
+});
+
 export const hostRecording = z.strictObject({
   host: z.string(),
   role: z.enum(["storage", "client"]),
@@ -112,6 +125,8 @@ export const hostRecording = z.strictObject({
   zil: zilSeries.nullable(),
   txg: txgSeries.nullable(),
   luns: z.array(lunSeries),
+  perf: perfSeries.nullable().optional().describe("Null: the host doesn't allow it, as `unread` says."),
+  unread: z.array(z.string()).optional().describe("What could not be recorded on this host and why, in words."),
   collector: z
     .strictObject({
       cpuSeconds: z.number().describe("CPU time of the collector and its programs, by its unit's cgroup."),
