@@ -7,8 +7,6 @@ import type { PcieLink } from "../schema/evidence.ts";
  * as texts by path. A device without a link, such as a paravirtual one on the root bus, is left out.
  */
 
-export const pcieFiles = ["current_link_width", "max_link_width", "current_link_speed", "max_link_speed"];
-
 export type PciDevice = {
   /** 0000:03:00.0 */
   readonly slot: string;
@@ -62,7 +60,19 @@ const kinds: Readonly<Record<string, PcieLink["kind"]>> = {
   "0c06": "nic",
 };
 
-/** The links of storage controllers and networks; devices of other kinds are not asked about. */
+const file = (slot: string, name: string): string => `/sys/bus/pci/devices/${slot}/${name}`;
+
+/** The files to read of these devices. */
+export const pcieFiles = (devices: readonly PciDevice[]): string[] =>
+  devices
+    .filter((device) => kinds[device.class] !== undefined)
+    .flatMap(({ slot }) =>
+      ["current_link_width", "max_link_width", "current_link_speed", "max_link_speed"].map((name) =>
+        file(slot, name),
+      ),
+    );
+
+/** The links of storage controllers and networks; devices of other kinds are left out. */
 export function parsePcieLinks(
   devices: readonly PciDevice[],
   files: ReadonlyMap<string, string>,
@@ -70,8 +80,7 @@ export function parsePcieLinks(
   return devices.flatMap(({ slot, class: number, vendor, device }) => {
     const kind = kinds[number];
     if (kind === undefined) return [];
-    const of = (name: string): string | undefined =>
-      files.get(`/sys/bus/pci/devices/${slot}/${name}`)?.trim();
+    const of = (name: string): string | undefined => files.get(file(slot, name))?.trim();
     const [width, maximumWidth] = [lanes(slot, of("current_link_width")), lanes(slot, of("max_link_width"))];
     const [speed, maximumSpeed] = [
       transfers(slot, of("current_link_speed")),
