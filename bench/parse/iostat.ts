@@ -5,8 +5,8 @@ import { atLeast } from "./version.ts";
 /**
  * What iostat(1) of sysstat prints with `-x -y -t -k`: at each interval one row for each disk, means over that
  * interval. -y leaves out the report since boot, -k keeps kilobytes whatever the environment says; they are of 1024
- * bytes. Rows are read by the columns' names, as those differ between versions: discards since 12.0, flushes
- * (f/s, f_await) since 12.1.2 where the kernel counts them (5.5), svctm until 12.1.
+ * bytes. Rows are read by the columns' names, as those differ between versions: svctm until 12.1.1,
+ * discards since 12.1.2, flushes (f/s, f_await) since 12.3.1.
  */
 
 export type DiskRates = {
@@ -60,7 +60,7 @@ const text: Iostat = {
   beginsSample: (line) => /^Device:?\s/.test(line),
 };
 
-/** JSON from sysstat 12.2.1 on: before, it was broken with -y, or not ended, or had other units. */
+/** JSON from sysstat 12.2.1 on: before, it was not ended on SIGINT, or its kilobytes were sectors. */
 export const iostatOf = (version: string): Iostat => (atLeast(version, [12, 2, 1]) ? json : text);
 
 const document = z.object({
