@@ -49,7 +49,7 @@ export function slimmerLayouts(situation: Situation): Advice[] {
     sync: evidence.sync,
   };
   const now = writeCost(layout, load);
-  if (now === null) return [];
+  if (now === null || !Number.isFinite(now.least)) return [];
   const survives = needs?.failures ?? failures(layout).any;
   const possible = candidates.flatMap((candidate) => {
     const other = built(layout, candidate);

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { diagnose } from "../../../bench/diagnosis/diagnose.ts";
 import { rules } from "../../../bench/diagnosis/rules.ts";
 import type { Diagnosis } from "../../../bench/schema/diagnosis.ts";
-import { evidence } from "../../../bench/schema/evidence.ts";
+import { type Evidence, evidence } from "../../../bench/schema/evidence.ts";
 
 /**
  * What the diagnosis is measured by: evidence of runs whose limit is known. A file is one case, named
@@ -62,4 +62,11 @@ export function judge(one: Case): Judged {
       ...expected.absent.filter((rule) => named.includes(rule)).map((rule) => `${rule} was found`),
     ],
   };
+}
+
+/** The evidence of one case, to be changed a little. */
+export function evidenceOfCase(name: string): Evidence {
+  const found = cases().find((one) => one.name === name);
+  if (found === undefined) throw new TypeError(`no case ${name} in ${folder}`);
+  return found.evidence;
 }

@@ -4,16 +4,11 @@ import fc from "fast-check";
 import { diagnose } from "../../../bench/diagnosis/diagnose.ts";
 import { diagnosis } from "../../../bench/schema/diagnosis.ts";
 import type { CoreLoad, Evidence } from "../../../bench/schema/evidence.ts";
-import { cases } from "./cases.ts";
+import { evidenceOfCase } from "./cases.ts";
 import { randomEvidence } from "./random-evidence.ts";
 
-export const caseNamed = (name: string): Evidence => {
-  const found = cases().find((one) => one.name === name);
-  assert.ok(found, `no case ${name}`);
-  return found.evidence;
-};
-const write = caseNamed("core-softirq--holds-lab-a-iscsi-write");
-const quiet = caseNamed("disks-busy--not");
+const write = evidenceOfCase("core-softirq--holds-lab-a-iscsi-write");
+const quiet = evidenceOfCase("disks-busy--not");
 const core = (n: number, load: Partial<CoreLoad>): CoreLoad => ({
   ...{ core: n, user: 0, system: 0, softirq: 0, iowait: 0 },
   ...load,
@@ -30,7 +25,7 @@ test("any evidence gives a diagnosis of the schema, without figures that are non
         .concat(found.advice.map(({ sentence }) => sentence));
       for (const line of words) assert.doesNotMatch(line, /NaN|Infinity|undefined|null|∞/);
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 });
 
@@ -41,7 +36,7 @@ test("what limits stands first, and is not repeated among the others", () => {
       if (limit === null) assert.ok(others.every(({ limits }) => !limits));
       else assert.ok(limit.limits && !others.includes(limit));
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
@@ -121,7 +116,7 @@ test("a run held at a rate is throttled, whatever else is full", () => {
 });
 
 test("the reads of a run that is faster than its link are marked", () => {
-  const found = diagnose(caseNamed("link-rate--not-possible"));
+  const found = diagnose(evidenceOfCase("link-rate--not-possible"));
   const said = found.others.find(({ rule }) => rule === "link-rate");
   assert.match(said?.sentence ?? "", /202 % of what Ethernet carries, which can't be: a cache on the client/);
 });
