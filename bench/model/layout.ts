@@ -60,25 +60,28 @@ function weighed(vdevs: readonly VdevShape[], of: (shape: VdevShape) => number):
 }
 
 /**
- * One block on the vdevs. RAID-Z's padding is no data, and is written only where that lets ZFS join two writes into
- * one (ZIO_FLAG_OPTIONAL, vdev_raidz_io_start_write): between none and all of it. dRAID always writes its own.
+ * One block on the vdevs. RAID-Z's padding is no data, and is written only where that lets ZFS join two writes of one
+ * disk (ZIO_FLAG_OPTIONAL, vdev_raidz_io_start_write): none of it where every block's falls on the same disks, which
+ * hold nothing else then, and up to all of it where it goes round. dRAID always writes its own.
  */
 function blockCost(vdevs: readonly VdevShape[], ashift: number, block: number): Cost {
-  const written = (padded: boolean) => (shape: VdevShape) => {
+  const written = (shape: VdevShape, joined: boolean): number => {
     const geometry = geometryOf(shape, ashift);
     const { data, parity, padding } = sectors(geometry, block);
-    const whole = data + parity + (padded || geometry.kind === "draid" ? padding : 0);
-    return (copiesOf(shape) * whole * 2 ** ashift) / block;
+    const goesRound = (data + parity + padding) % geometry.width !== 0;
+    const padded = geometry.kind === "draid" || (joined && goesRound);
+    return (copiesOf(shape) * (data + parity + (padded ? padding : 0)) * 2 ** ashift) / block;
   };
   const kinds = vdevs.map((shape) => {
-    const { kind, parity: p } = geometryOf(shape, ashift);
-    const { data, parity, padding } = sectors(geometryOf(shape, ashift), block);
-    if (kind !== "plain") return `${data} data + ${parity} parity + ${padding} padding sectors a block`;
-    return copiesOf(shape) === 1 ? "1 copy" : `${copiesOf(shape) + p} copies`;
+    const geometry = geometryOf(shape, ashift);
+    const { data, parity, padding } = sectors(geometry, block);
+    if (geometry.kind !== "plain")
+      return `${data} data + ${parity} parity + ${padding} padding sectors a block`;
+    return copiesOf(shape) === 1 ? "1 copy" : `${copiesOf(shape)} copies`;
   });
   return {
-    least: weighed(vdevs, written(false)),
-    most: weighed(vdevs, written(true)),
+    least: weighed(vdevs, (shape) => written(shape, false)),
+    most: weighed(vdevs, (shape) => written(shape, true)),
     how: [...new Set(kinds)].join(", "),
   };
 }

@@ -71,21 +71,18 @@ function link(evidence: Evidence, hardware: Hardware): Element {
     storage.network !== null && bandwidth !== null && received + sent >= counted * bandwidth
       ? Math.max(received, sent)
       : null;
-  // Of a mixed load only the counters say how much went which way.
-  const heavier =
-    bandwidth === null ? null : !mixed ? bandwidth : seen && bandwidth * (seen / (received + sent));
-  const used = seen ?? (heavier === null ? null : heavier / (left ?? 1));
+  // The part of the payload that goes the busier way; of a mixed load only the counters say it.
+  const part = !mixed ? 1 : seen && seen / (received + sent);
+  const used = seen ?? (part === null || bandwidth === null ? null : (part * bandwidth) / (left ?? 1));
+  const counters = seen === null ? "used as the payload says" : "used as the interface's counters say";
   const headers =
     left === null
       ? "headers are not counted, as an MTU isn't known"
       : `${figure(left * 100)} % of it is payload at ${mtuWords(evidence)}`;
   return elementOf("link", name, bandwidth, {
     ...{ used, capacity, from },
-    bound:
-      capacity === null || heavier === null || bandwidth === null || heavier === 0
-        ? null
-        : (capacity * (left ?? 1) * bandwidth) / heavier,
-    how: `${seen === null ? "used as the payload says" : "used as the interface's counters say"}; ${how}; ${headers}`,
+    bound: capacity === null || part === null ? null : (capacity * (left ?? 1)) / part,
+    how: [...(used === null ? [] : [counters]), how, headers].join("; "),
   });
 }
 
@@ -97,18 +94,18 @@ function linkCapacity(
   { link, client, storage }: Evidence,
   hardware: Hardware,
 ): { capacity: number | null; from: Element["from"]; name: string; how: string } {
-  const slots = [client, storage].flatMap(({ host, pcie }) =>
-    pcie
-      .filter(({ kind }) => kind === "nic")
-      .map((slot) => ({ rate: pcieRate(slot), what: `${slot.device} of ${host} in ${pcieName(slot)}` })),
-  );
+  // Where a host has several adapters, nothing says which of them is at this link's end.
+  const slots = [client, storage].flatMap(({ host, pcie }) => {
+    const [slot, ...others] = pcie.filter(({ kind }) => kind === "nic");
+    if (slot === undefined || others.some(({ device }) => device !== slot.device)) return [];
+    return [{ rate: pcieRate(slot), what: `${slot.device} of ${host} in ${pcieName(slot)}` }];
+  });
   const stated = hardware.link?.bandwidth;
   const rate = stated ?? link.rate;
   const name = link.kind === "unknown" ? "link" : link.kind === "infiniband" ? "InfiniBand" : "Ethernet";
   const from = stated === undefined ? ("read" as const) : ("stated" as const);
   if (rate === null) return { capacity: null, from: "unknown", name, how: "the link doesn't say its rate" };
-  // Hosts list each port of an adapter; other adapters than this link's are no narrower way to it.
-  const narrow = stated === undefined && slots.length <= 2 ? slots.filter((slot) => slot.rate < rate) : [];
+  const narrow = stated === undefined ? slots.filter((slot) => slot.rate < rate) : [];
   const [slot] = narrow.sort((a, b) => a.rate - b.rate);
   return slot === undefined
     ? { capacity: rate, from, name, how: `the link carries ${mbps(rate)} of data` }

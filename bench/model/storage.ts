@@ -115,6 +115,7 @@ function slog(evidence: Evidence, hardware: Hardware): Element[] {
     return [
       elementOf("slog", "SLOG", bandwidth, {
         ...{ used, capacity: stated * vdevs, from: "stated" },
+        ...(logWritten === null && { bound: takes ? stated * vdevs : null }),
         how: how ?? `${vdevs} log vdev${vdevs === 1 ? "" : "s"} of ${mbps(stated)}`,
       }),
     ];
@@ -160,7 +161,7 @@ function hba(evidence: Evidence, hardware: Hardware): Element[] {
   return [
     elementOf("hba", slots.map(({ device }) => device).join(", ") || "HBA", bandwidth, {
       ...{ used, capacity, from: stated === undefined ? "read" : "stated" },
-      ...(bound !== undefined && { bound: capacity === null || bound === null ? null : capacity / bound }),
+      ...(bound !== undefined && { bound: capacity === null || !bound ? null : capacity / bound }),
       how: `${how} over ${over}`,
     }),
   ];
@@ -184,10 +185,11 @@ function attached(evidence: Evidence): { used: number | null; bound?: number | n
     const times = bandwidth ? `, ${figure(used / bandwidth)} a byte of payload` : "";
     return { used, how: `${mbps(used)} to or from ${behind.length} disks${times}${expected}` };
   }
-  if (cost === null || bandwidth === null)
-    return { used: null, bound: null, how: "what the disks moved wasn't measured" };
+  if (cost === null) return { used: null, bound: null, how: "what the disks moved wasn't measured" };
+  if (bandwidth === null)
+    return { used: null, bound: cost.least, how: `${figure(cost.least)} a byte of payload (${cost.how})` };
   return {
-    ...{ used: bandwidth * cost.least, bound: cost.least === 0 ? null : cost.least },
+    ...{ used: bandwidth * cost.least, bound: cost.least },
     how: `${figure(cost.least)} times ${mbps(bandwidth)} by the layout (${cost.how})`,
   };
 }
