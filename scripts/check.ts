@@ -7,6 +7,7 @@ import { explain } from "./explain.ts";
 /** Programs that exit with an error, and say how to make it fresh, when a generated file is not what it would be. */
 const generated: { name: string; command: string[] }[] = [
   { name: "docs/stack-file.md", command: ["node", "scripts/stack-file-reference.ts", "--check"] },
+  { name: "docs/*.schema.json", command: ["node", "scripts/result-schema.ts", "--check"] },
 ];
 
 const checks = [
