@@ -2,7 +2,7 @@ import { ParseError } from "../../provider/errors.ts";
 
 /**
  * Counters of ZFS below /proc/spl/kstat/zfs: arcstats, dbufstats, zil, POOL/objset-0x… are tables of name, type and
- * value under two lines of heading; POOL/txgs has a row for each transaction group.
+ * value under two lines of heading; POOL/txgs has one line of heading and a row for each transaction group.
  */
 
 /** Values by name; texts (an objset's dataset_name) are left to `kstatText`. */
@@ -65,8 +65,8 @@ const txgColumns = "txg birth state ndirty nread nwritten reads writes otime qti
 
 /** The last transaction groups (zfs_txg_history of them, 100 by default), the oldest first. */
 export function parseTxgs(text: string): Txg[] {
-  const [header, columns, ...lines] = text.trimEnd().split("\n");
-  if (!/^\d+ \d+ 0x/.test(header ?? "") || columns?.trim().split(/\s+/).join() !== txgColumns.join()) {
+  const [columns, ...lines] = text.trimEnd().split("\n");
+  if (columns?.trim().split(/\s+/).join() !== txgColumns.join()) {
     throw new ParseError(`txgs: not a kstat of transaction groups: ${JSON.stringify(text.slice(0, 80))}`);
   }
   return lines.map((line) => {
