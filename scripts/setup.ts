@@ -3,6 +3,7 @@ import { locked } from "./cache.ts";
 import { cacheRoot } from "./environment.ts";
 import { duration } from "./progress.ts";
 import { acceleratorStep } from "./steps/accelerator.ts";
+import { browser, browserPackage } from "./steps/browser.ts";
 import { commandPluginStep } from "./steps/command-plugin.ts";
 import { imageMissing, imageStep } from "./steps/image.ts";
 import { installBySudo, packagesStep, refuseOtherMachines, wantedPackages } from "./steps/packages.ts";
@@ -13,18 +14,21 @@ import { runSteps, type Step } from "./steps.ts";
 
 /**
  * Brings what the project needs beyond node_modules, in order; what is there already is only looked at. Stacks
- * are made for whoever works here; tests make their own, and leave this folder as it is.
+ * are made for whoever works here; tests make their own, and leave this folder as it is. Tests also need a browser.
  *
  * Tried on Debian 12, as root and as a normal user (bootstrapping in user namespaces), with Node 20, with and
  * without Go, and with an operator's own Pulumi. Not tried: Ubuntu, where the kernel may ask for an AppArmor profile
  * before it lets mmdebstrap make user namespaces; a machine where KVM works; one that reaches Pulumi's releases.
  */
-export async function setUp({ stacks }: { stacks: boolean }): Promise<void> {
+export async function setUp({ stacks, tests = false }: { stacks: boolean; tests?: boolean }): Promise<void> {
   const start = performance.now();
   refuseOtherMachines();
   const root = cacheRoot();
   const missing = await Promise.all([pulumiMissing(), qemuMissing(), imageMissing()]);
-  const packages = wantedPackages(missing.includes(true));
+  const packages = [
+    ...wantedPackages(missing.includes(true)),
+    ...(tests && browser() === undefined ? [browserPackage] : []),
+  ];
   const machine: Step[] = [
     packagesStep(packages),
     pulumiStep,

@@ -35,7 +35,7 @@ async function main(): Promise<number> {
   const lab = files.filter((file) => file.endsWith(".lab.test.ts") && file.includes(pattern));
   const unit = files.filter((file) => !file.endsWith(".lab.test.ts"));
 
-  if (which !== "unit") await setUp({ stacks: false });
+  if (which !== "unit") await setUp({ stacks: false, tests: true });
   const none: Counts = { passed: 0, failed: 0, skipped: 0 };
   const first = which === "lab" ? none : await pass(unit, true);
   const second = which === "unit" ? none : await pass(lab, false);

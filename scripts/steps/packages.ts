@@ -37,7 +37,7 @@ export function packagesStep(wanted: readonly string[]): Step {
   let missing: string[] = [];
   return {
     name: "Debian packages",
-    why: "they build the guests' image",
+    why: "they build the guests' image, and tests open reports in a browser",
     get command() {
       return commandFor(missing);
     },
