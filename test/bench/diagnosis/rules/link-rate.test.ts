@@ -15,6 +15,12 @@ says("link-rate", {
     sentence: "The link is the limit: the run takes 97 % of what InfiniBand carries.",
     evidence: [/carries 4,000 MB\/s/],
   },
+  "holds-slot": {
+    ...{ element: "link", limits: true, confidence: "high" },
+    sentence:
+      "The PCIe slot of a network card is the limit: the run takes 97 % of what InfiniBand, Mellanox MT26428 of dl380 in PCIe 2.0 x8 carries.",
+    evidence: [/slot carries 3,362 MB\/s, less than the link's 4,000 MB\/s/],
+  },
   "nearly-lab-a-iser-read": {
     element: "link",
     limits: false,
