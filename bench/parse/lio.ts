@@ -19,7 +19,7 @@ export type LioStatistics = {
     readonly target: string;
     readonly tpg: number;
     readonly initiator: string;
-    /** By configfs's names: cmd_pdus, tx_data_octs (to the initiator), rx_data_octs, … */
+    /** By configfs's names: cmd_pdus, txdata_octs (to the initiator), rxdata_octs, … */
     readonly counters: ReadonlyMap<string, number>;
   }[];
 };
@@ -34,7 +34,7 @@ export type LioCounters = {
 export const lioCounters = {
   backstore: ["num_cmds", "read_mbytes", "write_mbytes"],
   lun: ["in_cmds", "read_mbytes", "write_mbytes"],
-  session: ["cmd_pdus", "rsp_pdus", "tx_data_octs", "rx_data_octs", "conn_timeout_errs", "conn_digest_errs"],
+  session: ["cmd_pdus", "rsp_pdus", "txdata_octs", "rxdata_octs", "conn_timeout_errors", "conn_digest_errors"],
 } as const;
 
 const root = "/sys/kernel/config/target";
