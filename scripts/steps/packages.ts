@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { execa } from "execa";
 import type { Step } from "../steps.ts";
+import { browserPackage } from "./browser.ts";
 
 /** Debian's packages, the only thing that set-up changes outside the project and the cache, and may need sudo for. */
 
@@ -37,7 +38,9 @@ export function packagesStep(wanted: readonly string[]): Step {
   let missing: string[] = [];
   return {
     name: "Debian packages",
-    why: "they build the guests' image, and tests open reports in a browser",
+    why: wanted.includes(browserPackage)
+      ? "they build the guests' image; tests open reports in the browser"
+      : "they build the guests' image",
     get command() {
       return commandFor(missing);
     },
