@@ -1,6 +1,6 @@
 import { CommandError } from "../../provider/errors.ts";
 import { commandLine } from "../../provider/shell.ts";
-import type { Phased, PhaseLive } from "../phased.ts";
+import type { Phased, PhaseLive, PhaseProgress } from "../phased.ts";
 import { type Bench, type BenchClient, spareSeconds } from "../run/bench.ts";
 import { runMounted } from "../run/mounted.ts";
 import type { PathState, Phase, Precondition } from "../schema/result.ts";
@@ -33,11 +33,12 @@ export async function runFiles(
   const { test, id } = spec;
   const total = test.files * test.fileSize;
   const seconds = Math.ceil(2 * (total / slowest.bytes + test.files / slowest.files));
+  const progressOf = progress(total);
   const windows: Phased["windows"][number][] = [];
   const onLine = (line: string): void => {
     const said = parseLine(line);
     if (said === undefined || "cached" in said) return;
-    if ("at" in said) live(progressOf(said, total));
+    if ("at" in said) live(progressOf(said));
     else windows.push(windowOf(said, performance.now()));
   };
   let ended = false;
@@ -79,11 +80,20 @@ async function removeFiles(bench: Bench, which: BenchClient, path: PathState, { 
   ]);
 }
 
-const progressOf = ({ at, bytes, seconds }: FilesProgress, total: number) => ({
-  phase: at,
-  done: bytes / total,
-  bandwidth: seconds > 0 ? bytes / seconds / 1e6 : null,
-});
+/** Progress from one report to the next; a phase begins with none before. */
+function progress(total: number): (said: FilesProgress) => PhaseProgress {
+  let before: FilesProgress | undefined;
+  return (said) => {
+    const from = before?.at === said.at ? before : { bytes: 0, seconds: 0 };
+    before = said;
+    const seconds = said.seconds - from.seconds;
+    return {
+      phase: said.at,
+      done: said.bytes / total,
+      bandwidth: seconds > 0 ? (said.bytes - from.bytes) / seconds / 1e6 : null,
+    };
+  };
+}
 
 /** Its line comes as the phase ends. */
 const windowOf = ({ phase, seconds }: FilesPhase, now: number) => ({
