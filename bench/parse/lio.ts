@@ -34,7 +34,14 @@ export type LioCounters = {
 export const lioCounters = {
   backstore: ["num_cmds", "read_mbytes", "write_mbytes"],
   lun: ["in_cmds", "read_mbytes", "write_mbytes"],
-  session: ["cmd_pdus", "rsp_pdus", "txdata_octs", "rxdata_octs", "conn_timeout_errors", "conn_digest_errors"],
+  session: [
+    "cmd_pdus",
+    "rsp_pdus",
+    "txdata_octs",
+    "rxdata_octs",
+    "conn_timeout_errors",
+    "conn_digest_errors",
+  ],
 } as const;
 
 const root = "/sys/kernel/config/target";
