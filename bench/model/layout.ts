@@ -61,14 +61,14 @@ function weighed(vdevs: readonly VdevShape[], of: (shape: VdevShape) => number):
 
 /**
  * One block on the vdevs. RAID-Z's padding is no data, and is written only where that lets ZFS join two writes of one
- * disk (ZIO_FLAG_OPTIONAL, vdev_raidz_io_start_write): none of it where every block's falls on the same disks, which
- * hold nothing else then, and up to all of it where it goes round. dRAID always writes its own.
+ * disk (ZIO_FLAG_OPTIONAL, vdev_raidz_io_start_write): none of it where blocks fit into the width so that every one's
+ * falls on the same disks, which hold nothing else then; else up to all of it. dRAID always writes its own.
  */
 function blockCost(vdevs: readonly VdevShape[], ashift: number, block: number): Cost {
   const written = (shape: VdevShape, joined: boolean): number => {
     const geometry = geometryOf(shape, ashift);
     const { data, parity, padding } = sectors(geometry, block);
-    const goesRound = (data + parity + padding) % geometry.width !== 0;
+    const goesRound = geometry.width % (data + parity + padding) !== 0;
     const padded = geometry.kind === "draid" || (joined && goesRound);
     return (copiesOf(shape) * (data + parity + (padded ? padding : 0)) * 2 ** ashift) / block;
   };
@@ -114,7 +114,7 @@ export function intentLog(layout: Layout, load: Load): "none" | "slog" | "data" 
   return large ? "indirect" : "data";
 }
 
-/** Blocks of the log are at most this; many small records share one. Header and record need up to 4 KiB more. */
+/** Blocks of the log are at most this; many small records share one. Headers alone take a block of 4 KiB. */
 const largestLogBlock = 131072;
 const logOverhead = 4096;
 
@@ -133,7 +133,12 @@ export function writeCost(layout: Layout, load: Load): Cost | null {
     most: block.most * whole,
     how: whole === 1 ? block.how : `${block.how}, ${whole} times as much since whole blocks are rewritten`,
   };
-  if (intentLog(layout, load) !== "data") return cost;
+  const log = intentLog(layout, load);
+  if (log === "indirect" && logVdevs(layout).length === 0) {
+    const record = (blockCost(vdevs, ashift, logOverhead).most * logOverhead) / load.blockSize;
+    return { ...cost, most: cost.most + record, how: `${cost.how}, and a record in the intent log` };
+  }
+  if (log !== "data") return cost;
   const shared = blockCost(vdevs, ashift, largestLogBlock);
   const alone = blockCost(vdevs, ashift, load.blockSize + logOverhead);
   return {
@@ -143,13 +148,17 @@ export function writeCost(layout: Layout, load: Load): Cost | null {
   };
 }
 
-/** Bytes written to the log vdevs for a byte of payload: their copies, and the log's own headers. */
+/** Bytes written to the log vdevs for a byte of payload: their copies, and the log's own headers; null: none. */
 export function logCost(layout: Layout, load: Load): Cost | null {
   const vdevs = logVdevs(layout);
-  if (intentLog(layout, load) !== "slog") return null;
+  const log = intentLog(layout, load);
+  if (vdevs.length === 0 || log === "none") return null;
   const copies = weighed(vdevs, copiesOf);
+  const header = (copies * logOverhead) / load.blockSize;
+  if (log === "indirect")
+    return { least: 0, most: header, how: "the SLOG takes a record for each commit, no data" };
   const how = `the SLOG takes all synchronous data${copies === 1 ? "" : `, ${copies} copies of it`}`;
-  return { least: copies, most: (copies * (load.blockSize + logOverhead)) / load.blockSize, how };
+  return { least: copies, most: copies + header, how };
 }
 
 /** Bytes read from the data vdevs for a byte that the ARC doesn't have: parity and padding are not read. */

@@ -17,8 +17,8 @@ const ipoibHeader = 4;
 /** RoCE v2: IPv4, UDP, BTH, ICRC, and the frame around them. */
 const roce = 20 + 8 + 12 + 4 + ethernet;
 
-/** RDMA path MTU where the device doesn't say: what rdma-core's drivers agree to on an Ethernet of MTU 1500. */
-const smallestRdmaMtu = 1024;
+/** InfiniBand's largest path MTU: taken where the device doesn't say, as a bound must not be too low. */
+const largestPathMtu = 4096;
 
 /** iSCSI PDUs of at most this much data: Open-iSCSI's node.conn[0].iscsi.MaxRecvDataSegmentLength. */
 export const defaultPdu = 262144;
@@ -41,7 +41,7 @@ function tcpEfficiency({ kind, mtu, rdmaMtu, mode }: Wire): number | null {
   if (mode !== "connected") return (mtu - tcp) / (mtu + ipoibHeader + datagram);
   // One IP packet goes as a message of several packets of the path MTU.
   const message = mtu + ipoibHeader;
-  return (mtu - tcp) / (message + Math.ceil(message / (rdmaMtu ?? smallestRdmaMtu)) * reliable);
+  return (mtu - tcp) / (message + Math.ceil(message / (rdmaMtu ?? largestPathMtu)) * reliable);
 }
 
 /** iSCSI over TCP: a header of 48 bytes for each PDU of `pdu` bytes of data, all of it in TCP segments. */
