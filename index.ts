@@ -4,9 +4,9 @@ import { benchmarkRequest, figureSettings } from "./components/benchmark-request
 import { Fabric } from "./components/fabric.ts";
 import { Hosts } from "./components/hosts.ts";
 import { IscsiInitiator } from "./components/iscsi-initiator.ts";
-import { chapOf, lunsOf, serverOf, sizesOf } from "./components/iscsi-inputs.ts";
+import { chapOf, lunsOf, ramdiskLun, serverOf, sizesOf } from "./components/iscsi-inputs.ts";
 import { IscsiTarget } from "./components/iscsi-target.ts";
-import { Initiator } from "./components/resources.ts";
+import { Initiator, type Session } from "./components/resources.ts";
 import { Storage } from "./components/storage.ts";
 import { poolTolerates } from "./components/zfs-inputs.ts";
 import { type LabConfig, parseConfig } from "./config.ts";
@@ -99,27 +99,35 @@ const measured = lab.benchmark && lab.filesystem ? measure(lab) : undefined;
 /** The targets that are measured, each from its first initiator, which made the file system on LUN 0. */
 function measure(of: LabConfig): Benchmark | undefined {
   const standing = measuredTargets(of).flatMap(([iqn, target]) => {
-    const [one] = targets.find((other) => other.iqn === iqn)?.clients ?? [];
+    const { served, clients } = targets.find((other) => other.iqn === iqn) ?? {};
+    const [one] = clients ?? [];
     const [host] = target.initiators;
     if (one?.filesystem === undefined || host === undefined) return [];
-    const { sessions, filesystem } = one;
-    return [{ iqn, host: hostOf(host), uuid: filesystem.uuid, client: one, sessions }];
+    const { iscsi, iser } = one.sessions;
+    const ramdisk = served?.ramdisk && {
+      serial: served.ramdisk.serial,
+      devices: { iscsi: deviceOf(iscsi, ramdiskLun), iser: deviceOf(iser, ramdiskLun) },
+    };
+    const devices = { iscsi: iscsi.device, iser: iser.device };
+    return [{ client: one, facts: { iqn, host: hostOf(host), uuid: one.filesystem.uuid, devices, ramdisk } }];
   });
   const server = measuredTargets(of).flatMap(([, target]) => serverOf(of, target) ?? [])[0];
   if (standing.length === 0 || server === undefined) return undefined;
-  const facts = standing.map(({ iqn, host, uuid, sessions: { iscsi, iser } }) =>
-    pulumi.output({ iqn, host, uuid, devices: { iscsi: iscsi.device, iser: iser.device } }),
-  );
   return new Benchmark(
     "benchmark",
     {
       request: pulumi
-        .all([hostOf(server), pulumi.all(facts)])
-        .apply(([storage, clients]) => benchmarkRequest(stack, of, storage, clients)),
+        .all([hostOf(server), pulumi.all(standing.map(({ facts }) => pulumi.output(facts)))])
+        .apply(([storage, facts]) => benchmarkRequest(stack, of, storage, facts)),
       settings: figureSettings(of),
     },
     { dependsOn: standing.map(({ client: one }) => one) },
   );
+}
+
+/** The stable path of one LUN. */
+function deviceOf(session: Session, lun: number): pulumi.Output<string> {
+  return session.devices.apply((devices) => devices[lun] ?? "");
 }
 
 /** The stack's outputs; a lab without a target or without a benchmark has less of them. */

@@ -2,6 +2,7 @@ import type { Client, Request } from "../bench/schema/request.ts";
 import type { Protocol } from "../bench/schema/words.ts";
 import type { LabConfig } from "../config.ts";
 import type { HostAddress } from "../provider/host.ts";
+import { parseSize } from "../provider/size.ts";
 import { hardwareOf, measuredTargets, needsOf, testsOfStack } from "../stack-file/benchmark.ts";
 import { serverOf } from "./iscsi-inputs.ts";
 
@@ -15,6 +16,10 @@ export type Standing = {
   readonly uuid: string;
   /** LUN 0 by each session. */
   readonly devices: Readonly<Record<Protocol, string>>;
+  /** The target's RAM disk, where it has one. */
+  readonly ramdisk?:
+    | { readonly serial: string; readonly devices: Readonly<Record<Protocol, string>> }
+    | undefined;
 };
 
 /** A host that is a client of several targets goes by host/IQN. */
@@ -41,7 +46,7 @@ export function benchmarkRequest(
       ({ name }) => lab.hosts[name]?.virtual !== undefined,
     ),
     storage,
-    clients: standing.flatMap(({ iqn, host, uuid, devices }): Client[] => {
+    clients: standing.flatMap(({ iqn, host, uuid, devices, ramdisk }): Client[] => {
       const target = lab.targets[iqn];
       if (target === undefined) return [];
       const [volume = ""] = target.luns;
@@ -52,6 +57,13 @@ export function benchmarkRequest(
           filesystem: { type: filesystem.type, uuid },
           paths: benchmark.protocols.map((protocol) => ({
             ...{ protocol, portal: target.portals[protocol], device: devices[protocol] },
+            ...(ramdisk && {
+              ramdisk: {
+                device: ramdisk.devices[protocol],
+                serial: ramdisk.serial,
+                size: Number(parseSize(target.ramdisk ?? "") ?? 0n),
+              },
+            }),
           })),
         },
       ];
@@ -72,8 +84,8 @@ export function benchmarkRequest(
  */
 export function figureSettings(lab: LabConfig): object {
   const { benchmark, pools, datasets, volumes, clones, fabric, hosts } = lab;
-  const targets = measuredTargets(lab).map(([iqn, { luns, portals, initiators }]) => ({
-    ...{ iqn, luns, portals, initiators },
+  const targets = measuredTargets(lab).map(([iqn, { luns, portals, initiators, ramdisk }]) => ({
+    ...{ iqn, luns, portals, initiators, ramdisk },
   }));
   const servers = new Set(measuredTargets(lab).map(([, target]) => serverOf(lab, target)));
   const used = [...servers, ...targets.map(({ initiators }) => initiators[0])];

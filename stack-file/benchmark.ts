@@ -196,7 +196,11 @@ function testRules(lab: LabConfig, asked: BenchmarkConfig): Problem[] {
       ],
     ];
   const plan = planProblems({ tests, protocols: asked.protocols, repeats: asked.repeats });
-  return [...plan.map((sentence): Problem => ["benchmark", sentence]), ...spaceRules(lab, tests)];
+  return [
+    ...plan.map((sentence): Problem => ["benchmark", sentence]),
+    ...spaceRules(lab, tests),
+    ...ramdiskRules(lab, tests),
+  ];
 }
 
 /** What the tests need on each LUN against the size of its volume; a clone's size is its origin's, not known here. */
@@ -211,6 +215,26 @@ function spaceRules(lab: LabConfig, tests: readonly Test[]): Problem[] {
       [
         "benchmark.size",
         `the tests need ${formatSize(BigInt(needed))} (${needed} bytes) of a file system on ${lun}, a volume of ${formatSize(size)} (${size} bytes): say a smaller size here, or make the volume larger`,
+      ],
+    ];
+  });
+}
+
+/** Tests of the fabric alone run on the target's RAM disk, which the stack file declares. */
+function ramdiskRules(lab: LabConfig, tests: readonly Test[]): Problem[] {
+  const sizes = tests.flatMap((test) =>
+    test.kind === "fio" && test.backstore === "ramdisk" ? [test.size] : [],
+  );
+  const needed = Math.max(0, ...sizes);
+  return measuredTargets(lab).flatMap(([name, { ramdisk }]): Problem[] => {
+    const size = Number(parseSize(ramdisk ?? "0") ?? 0n);
+    if (needed <= size) return [];
+    const wanted = formatSize(BigInt(needed));
+    const has = ramdisk === undefined ? "has none" : `has ${ramdisk} (${size} bytes)`;
+    return [
+      [
+        `targets.${name}.ramdisk`,
+        `the tests need a RAM disk of ${wanted} (${needed} bytes), and the target ${has}: write ramdisk: ${wanted} here, or a smaller benchmark.size`,
       ],
     ];
   });

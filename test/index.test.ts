@@ -214,6 +214,25 @@ test("several targets are several clients at once; what judges figures is no par
   assert.notDeepEqual(triggers(both), triggers(first));
 });
 
+test("a RAM disk is a device of each session, with the serial that it has to show", async () => {
+  const of = await program({
+    ...stack,
+    targets: { [target]: { ...stack.targets[target], ramdisk: "256 MiB" } },
+    benchmark: { workload: "transport" },
+  });
+  assert.deepEqual(
+    requestIn(of).clients[0]?.paths.map(({ protocol, ramdisk }) => [
+      protocol,
+      ramdisk?.device,
+      ramdisk?.size,
+    ]),
+    [
+      ["iscsi", `/dev/disk/by-path/ip-10.10.10.1:3260-iscsi-${target}-lun-255`, 268435456],
+      ["iser", `/dev/disk/by-path/ip-10.10.10.1:3261-iscsi-${target}-lun-255`, 268435456],
+    ],
+  );
+});
+
 test("CHAP goes to the target and to its sessions as a secret, and into no fingerprint", async () => {
   const chap = { user: "lab", password: "canary-7f3a91", mutual: { user: "tank", password: "canary-back" } };
   const withChap = { ...stack, targets: { [target]: { ...stack.targets[target], chap } } };
