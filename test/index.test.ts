@@ -62,10 +62,9 @@ async function program(settings: object): Promise<Made[]> {
           resource === undefined ? { stdout: "{}" } : resource.outputs(plain as never, undefined);
         // Known when it is made: only its origin tells that this clone is a volume.
         const clone = type === "storagelab:zfs:Clone" ? { device: `/dev/zvol/${plain.name}` } : {};
-        return {
-          id: `${name}_id`,
-          state: { ...inputs, ...outputs, ...clone, uuid: "d922ce42-fa81-8ccb-a2af-d22a64ae1b33" },
-        };
+        const uuid = "d922ce42-fa81-8ccb-a2af-d22a64ae1b33";
+        const ramdisk = type === "storagelab:lio:Ramdisk" ? { serial: uuid } : {};
+        return { id: `${name}_id`, state: { ...inputs, ...outputs, ...clone, ...ramdisk, uuid } };
       },
       call: () => ({}),
     },
