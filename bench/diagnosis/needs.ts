@@ -1,11 +1,21 @@
-import { seriesOf } from "../metrics.ts";
 import { failures } from "../model/layout.ts";
 import { poolSpace } from "../model/space.ts";
 import type { Evidence } from "../schema/evidence.ts";
 import type { Needs, Verdict } from "../schema/needs.ts";
-import type { Environment, Latency, Run, Side, ValidRun } from "../schema/result.ts";
-import type { FioTest } from "../schema/test.ts";
+import type { Environment, Latency, Run } from "../schema/result.ts";
 import { median } from "./disks.ts";
+import {
+  bestOf,
+  figureOf,
+  fromArc,
+  type Load,
+  loadOf,
+  loads,
+  measuring,
+  middle,
+  type Series,
+  seriesOfRuns,
+} from "./series.ts";
 import { ms, plural, rounded, size } from "./words.ts";
 
 /** What the application needs against what was measured: met or not, and by what margin. Pure. */
@@ -18,9 +28,6 @@ const atLeast = ({ need, unit, wanted }: Measure, found: number | null): Verdict
   margin: found === null || wanted === 0 ? null : (found / wanted - 1) * 100,
 });
 
-type Load = "write" | "read" | "writeIops" | "readIops";
-const loads: readonly Load[] = ["write", "read", "writeIops", "readIops"];
-
 const wordsOf = (load: Load, wanted: number): Measure => {
   const words = {
     write: { need: `${rounded(wanted)} MB/s written`, unit: "MB/s" },
@@ -29,13 +36,6 @@ const wordsOf = (load: Load, wanted: number): Measure => {
     readIops: { need: `${rounded(wanted)} random 4 KiB reads a second`, unit: "IOPS" },
   };
   return { ...words[load], wanted };
-};
-
-/** Which test says something of which need: sequential ones of bandwidth, random 4 KiB ones of IOPS. */
-const loadOf = ({ operation, blockSize }: Pick<FioTest, "operation" | "blockSize">): Load | undefined => {
-  if (operation === "write" || operation === "read") return operation;
-  if (blockSize !== 4096) return undefined;
-  return operation === "randwrite" ? "writeIops" : operation === "randread" ? "readIops" : undefined;
 };
 
 /** Percentiles that are stored; another one is judged by the next above it, which is no better. */
@@ -80,13 +80,13 @@ function latencyVerdict(
 
 /** The needs that one run says something of, against its own figures; what it doesn't measure is left out. */
 export function answers(needs: Needs, evidence: Evidence): Verdict[] {
-  const { valid, bandwidth, iops, clat } = evidence;
-  if (!valid) return [];
+  const { valid, bandwidth, iops, clat, sync, pool } = evidence;
+  if (!valid || pool.backstore === "ramdisk") return [];
   const load = loadOf(evidence);
   const wanted = load === undefined ? undefined : needs[load];
   const found = load === "write" || load === "read" ? bandwidth : iops;
   const latency =
-    needs.latency === undefined ? undefined : storedFor(needs.latency.percentile, clat ?? undefined);
+    needs.latency === undefined || sync ? undefined : storedFor(needs.latency.percentile, clat ?? undefined);
   return [
     ...(load === undefined || wanted === undefined || found === null
       ? []
@@ -97,36 +97,8 @@ export function answers(needs: Needs, evidence: Evidence): Verdict[] {
   ];
 }
 
-type FioRun = { readonly run: ValidRun; readonly test: FioTest };
-
-/** Repeats of one measurement count as one, by their median: the luckiest would flatter. */
-type Series = readonly FioRun[];
-
-function seriesOfRuns(runs: readonly Run[]): Series[] {
-  const fio = runs.flatMap((run) =>
-    run.valid && run.spec.test.kind === "fio" ? [{ run, test: run.spec.test }] : [],
-  );
-  return [...Map.groupBy(fio, ({ run }) => seriesOf(run)).values()];
-}
-
-const middle = (series: Series, of: (run: ValidRun) => number | null | undefined): number | undefined => {
-  const values = series.map(({ run }) => of(run)).filter((value) => value !== null && value !== undefined);
-  return values.length === 0 ? undefined : median(values);
-};
-
-const sideOf = (load: Load, run: ValidRun): Side | null =>
-  load === "write" || load === "writeIops" ? run.write : run.read;
-const figureOf = (load: Load) => (run: ValidRun) =>
-  load === "write" || load === "read" ? sideOf(load, run)?.bandwidth : sideOf(load, run)?.iops;
-
-const best = (values: readonly (number | undefined)[]): number | null =>
-  values.reduce<number | null>(
-    (most, value) => (value === undefined ? most : Math.max(most ?? value, value)),
-    null,
-  );
-
-const measuring = (all: readonly Series[], load: Load): Series[] =>
-  all.filter(([first]) => first !== undefined && loadOf(first.test) === load);
+const greatest = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : Math.max(...values);
 
 /** All needs against the valid runs of a result and its pools' layouts, in the order of the schema. */
 export function verdictsOf(needs: Needs, runs: readonly Run[], environment: Environment): Verdict[] {
@@ -135,9 +107,10 @@ export function verdictsOf(needs: Needs, runs: readonly Run[], environment: Envi
     ...loads.flatMap((load) => {
       const wanted = needs[load];
       if (wanted === undefined) return [];
-      return [
-        atLeast(wordsOf(load, wanted), best(measuring(all, load).map((one) => middle(one, figureOf(load))))),
-      ];
+      const most = bestOf(all, load);
+      const { need, unit } = wordsOf(load, wanted);
+      const arc = most !== undefined && fromArc(most.series) ? " (measured from the ARC)" : "";
+      return [atLeast({ need: `${need}${arc}`, unit, wanted }, most?.value ?? null)];
     }),
     ...latencyUnderLoad(needs, all),
     ...clientsAtOnce(needs, runs),
@@ -150,9 +123,11 @@ export function verdictsOf(needs: Needs, runs: readonly Run[], environment: Envi
  * The latency at the load that is needed: of the runs that carry it the quickest, of several loads the slowest of
  * those. Without a load stated, every kind of run that there is counts as one.
  */
-function latencyUnderLoad(needs: Needs, all: readonly Series[]): Verdict[] {
+function latencyUnderLoad(needs: Needs, every: readonly Series[]): Verdict[] {
   const { latency } = needs;
   if (latency === undefined) return [];
+  // fio's completion latency leaves out the flush after a write, which is most of it.
+  const all = every.filter(([first]) => first?.test.sync === "none");
   const stated = loads.filter((load) => needs[load] !== undefined);
   const perLoad =
     stated.length === 0
@@ -190,7 +165,7 @@ function quickest(
 function clientsAtOnce(needs: Needs, runs: readonly Run[]): Verdict[] {
   if (needs.clients === undefined) return [];
   const wanted = needs.clients;
-  const most = best(runs.map((run) => (run.valid ? run.clients.length : undefined)));
+  const most = greatest(runs.flatMap((run) => (run.valid ? [run.clients.length] : [])));
   return [atLeast({ need: plural(wanted, "client") + " at once", unit: "clients", wanted }, most)];
 }
 
@@ -209,7 +184,7 @@ function synchronous(needs: Needs, all: readonly Series[]): Verdict[] {
               ...{ need: `${rounded(part(needs.write))} MB/s written synchronously`, unit: "MB/s" },
               wanted: part(needs.write),
             },
-            best(flushed.map((one) => middle(one, figureOf("write")))),
+            greatest(flushed.flatMap((one) => middle(one, figureOf("write")) ?? [])),
           ),
         ]),
     ...(needs.writeIops === undefined
@@ -220,7 +195,7 @@ function synchronous(needs: Needs, all: readonly Series[]): Verdict[] {
               ...{ need: `${rounded(part(needs.writeIops))} synchronous writes a second`, unit: "IOPS" },
               wanted: part(needs.writeIops),
             },
-            best(flushed.map((one) => middle(one, figureOf("writeIops")))),
+            greatest(flushed.flatMap((one) => middle(one, figureOf("writeIops")) ?? [])),
           ),
         ]),
   ];

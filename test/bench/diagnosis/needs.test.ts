@@ -31,6 +31,7 @@ function run(
     ...(base as ValidRun),
     spec: { id, protocol: "iser", repeat: 1, test: { ...fio, ...test } },
     ...{ read: sides.read ?? null, write: sides.write ?? null },
+    pool: { read: sides.read?.bandwidth ?? 0, write: sides.write?.bandwidth ?? 0 },
     clients: Array.from({ length: clients }, (_, n) => ({ client: `client${n}`, read: null, write: null })),
   };
 }
@@ -91,6 +92,17 @@ test("IOPS are of random 4 KiB I/Os", () => {
   assert.deepEqual(judged({ readIops: 50000 }, runs), [
     { need: "50,000 random 4 KiB reads a second", found: 71109, met: true, margin: 42.2 },
   ]);
+});
+
+test("a read that the ARC served says so; a RAM disk's run answers nothing", () => {
+  const read = (pool: number): ValidRun => ({
+    ...run("r-1", { operation: "read" }, { read: side(2729, 5205) }),
+    pool: { read: pool, write: 0 },
+  });
+  assert.equal(judged({ read: 2000 }, [read(100)])[0]?.need, "2,000 MB/s read (measured from the ARC)");
+  assert.equal(judged({ read: 2000 }, [read(2700)])[0]?.need, "2,000 MB/s read");
+  const ramdisk = run("t-1", { operation: "write", backstore: "ramdisk" }, { write: side(3000, 6000) });
+  assert.equal(judged({ write: 2000 }, [ramdisk])[0]?.met, null);
 });
 
 test("latency counts at the load that is needed: a quick run below it does not", () => {
@@ -162,6 +174,17 @@ test("the synchronous share is measured by runs that flush after each write", ()
   assert.deepEqual(judged({ syncShare: 10 }, [written("w-1", 700)]), [
     { need: "10 % of the writes synchronous", found: null, met: null, margin: null },
   ]);
+});
+
+test("latency is not taken from runs that flush, whose completion latency leaves the flush out", () => {
+  const sync = run(
+    "sync-1",
+    { operation: "write", sync: "fdatasync" },
+    { write: side(700, 1400, latency(0.1, { p99: 0.2 })) },
+  );
+  assert.equal(judged({ latency: { percentile: 99, ms: 20 } }, [sync])[0]?.met, null);
+  const evidence = { ...evidenceOfCase("storage-cpu--holds-lab-a-iser-write"), sync: true };
+  assert.deepEqual(answers({ latency: { percentile: 50, ms: 20 } }, evidence), []);
 });
 
 test("one run answers only what it measured", () => {
