@@ -28,9 +28,11 @@ export type Chart = {
   readonly table: Table;
 };
 
-export function chartFigure({ id, heading, sentence, drawing, table }: Chart): Markup {
+/** The heading is of the level below that of the section around it. */
+export function chartFigure({ id, heading, sentence, drawing, table }: Chart, level: 3 | 4): Markup {
+  const title = level === 3 ? markup`<h3>${heading}</h3>` : markup`<h4>${heading}</h4>`;
   return markup`<figure class="chart" id="${id}">
-<figcaption><h4>${heading}</h4><p>${sentence}</p></figcaption>
+<figcaption>${title}<p>${sentence}</p></figcaption>
 <div class="canvas"><div class="static" role="img" aria-label="${heading}. ${sentence}">${new Markup(svgOf(drawing, id))}</div><div class="live"></div></div>
 <details><summary>Figures of this chart</summary>${htmlTable(table, heading)}</details>
 </figure>`;

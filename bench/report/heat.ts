@@ -106,7 +106,7 @@ function heatTable({ rows, what }: Heat): Markup {
 }
 
 /** What the shades stand for; once a page. */
-export const heatScale: Markup = markup`<p class="scale" aria-label="Shades from 0 to 100 percent"><span>0 %</span>${Array.from(
+export const heatScale: Markup = markup`<p class="scale" role="img" aria-label="Shades from 0 to 100 percent"><span>0 %</span><b>${Array.from(
   { length: shades },
   (_, n) => markup`<i class="h${n + 1}"></i>`,
-)}<span>100 %</span></p>`;
+)}</b><span>100 %</span></p>`;

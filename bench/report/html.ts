@@ -228,7 +228,7 @@ function testSection(
   if (first === undefined || charts.length === 0) return nothing;
   const { spec } = first;
   return markup`<section class="test"><details${open ? markup` open` : nothing}><summary><h2>${spec.test.workload}: ${spec.test.test}</h2></summary><p>${testWords(spec)}</p>
-<div class="charts">${charts.map(chartFigure)}</div></details></section>`;
+<div class="charts">${charts.map((one) => chartFigure(one, 3))}</div></details></section>`;
 }
 
 function setting(result: Result): Markup {

@@ -174,7 +174,7 @@ ${run.warnings.map((warning) => markup`<p class="note">${warning}</p>`)}
 <h4>Cores</h4>${htmlTable(coresTable({ runs: [run] }), "The busiest core beside the average, which would hide it")}
 ${heats.length === 0 ? nothing : markup`<div class="heats">${heats.map(({ heat, heading }) => heatMap(heat, heading))}</div>`}
 ${run.pool === null ? nothing : markup`<h4>ARC and pool</h4>${htmlTable(poolTable({ runs: [run] }), "Demand accesses of the ARC, and what the pool moved")}`}
-${pool === undefined ? nothing : chartFigure(pool)}
+${pool === undefined ? nothing : chartFigure(pool, 4)}
 ${measured(detail)}${run.clients.length < 2 ? nothing : clients(run)}${basis}${files}
 <p class="small">Began ${run.began}, ${duration(run.seconds)} measured${recording === undefined ? "" : `, a sample every ${recording.interval} s`}.</p></details>`;
 }
