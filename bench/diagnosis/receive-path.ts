@@ -48,7 +48,7 @@ export function easeReceivePath(situation: Situation, side: Side): Advice[] {
     ...rdma,
     ...largerMtu(situation),
     configuration(
-      `On ${host.host}, let other cores take packets than the one that has the interrupt: write ${mask} to /sys/class/net/${device}/queues/rx-*/rps_cpus and 32768 to /proc/sys/net/core/rps_sock_flow_entries. One session is one TCP flow and stays on one core, so several sessions gain most.`,
+      `On ${host.host}, let other cores take packets than the one that has the interrupt: write ${mask} to /sys/class/net/${device}/queues/rx-*/rps_cpus (kernel: networking/scaling.rst). One session is one TCP flow and stays on one core, so several sessions gain most.`,
     ),
     configuration(
       `Have several sessions (more targets, each with LUNs of its own): each is a flow that a core of its own can receive.`,

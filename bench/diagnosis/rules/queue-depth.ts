@@ -54,8 +54,8 @@ export const queueDepth: Rule = {
     if (used.some(({ element, share: part }) => (part ?? 0) >= NOTED[element])) return [];
     const [most] = used.toSorted((a, b) => (b.share ?? 0) - (a.share ?? 0));
     const known = cpusKnown(evidence);
-    const depth = allowed === 1 ? "one I/O at a time" : `${rounded(allowed)} I/Os in flight`;
-    const law = `${depth} at ${ms(flight.latency)} each give ${rounded(evidence.iops ?? 0)} IOPS (Little's law)`;
+    const depth = allowed === 1 ? "single I/Os" : `${rounded(allowed)} I/Os in flight`;
+    const law = `${depth} at ${ms(flight.latency)} each make ${rounded(evidence.iops ?? 0)} IOPS (Little's law)`;
     return [
       {
         ...{ element: null, limits: known, share: Math.min(100, share) },
