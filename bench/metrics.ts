@@ -30,6 +30,9 @@ export function metricsOf(run: ValidRun): Metric[] {
       ...lower(of("clat median"), "ms", side.clat?.median ?? null),
       ...lower(of("clat p99"), "ms", side.clat?.p99 ?? null),
       ...lower(of("clat p99.9"), "ms", side.clat?.p999 ?? null),
+      // Of writes that are each followed by fdatasync: what a database's commit waits for.
+      ...lower(of("sync median"), "ms", side.sync?.median ?? null),
+      ...lower(of("sync p99"), "ms", side.sync?.p99 ?? null),
     ];
   });
   const phases = run.phases.map(({ phase, value, unit }) => higher(phase, unit, value));

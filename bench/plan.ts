@@ -129,7 +129,10 @@ const ramdiskSeconds = 10;
 /** The IO500's four writing phases, each with its reading and deleting counterpart. */
 const io500Phases = 8;
 
-export function estimate(request: Planned & Pick<Request, "clients" | "virtual">): Estimate {
+/** `clients` need only be as many as there are. */
+export function estimate(
+  request: Planned & Pick<Request, "virtual"> & { readonly clients: readonly unknown[] },
+): Estimate {
   const pace = request.virtual ? paces.virtual : paces.real;
   const size = prefillSize(request.tests);
   const clients = request.clients.length;

@@ -3,7 +3,7 @@ import type { LabConfig } from "../config.ts";
 import { chapRules } from "../provider/resources/iscsi/chap.ts";
 import { ramdiskRules } from "../provider/resources/lio/ramdisk.ts";
 import { normalInterfaceAddress, normalPortal, parsePortal } from "../provider/resources/net/address.ts";
-import { benchmarkRules } from "./benchmark.ts";
+import { benchmarkRules } from "./benchmark-rules.ts";
 import { known, noHost, type Problem } from "./problems.ts";
 import { nameOn } from "./words.ts";
 import { zfsRules } from "./zfs-rules.ts";
