@@ -3,20 +3,34 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { explain } from "../provider/errors.ts";
-import { Host } from "../provider/host.ts";
+import { Host, type HostAddress } from "../provider/host.ts";
 import { inProject } from "./folder.ts";
 import { sayTo } from "./progress.ts";
-import { request } from "./request.ts";
-import { benchmark } from "./run.ts";
-import { terminal } from "./summary.ts";
+import { outcomeOf } from "./report/outcome.ts";
+import { terminal } from "./report/terminal.ts";
+import { benchmark } from "./run/benchmark.ts";
+import { request } from "./schema/request.ts";
 
 /**
  * The benchmark's command line:
- *   node bench/main.ts run < request.json    measure; progress on stderr, the result as JSON on stdout
+ *   node bench/main.ts run < request.json    measure; progress on stderr, what the stack's outputs hold on stdout
  *   node bench/main.ts show [FOLDER]         the summary of the latest run, or of the one in FOLDER
+ * The other verbs are programs of their own, each in its folder: bench/VERB/main.ts.
  */
 
-const usage = "usage: node bench/main.ts run < request.json | node bench/main.ts show [FOLDER]";
+const verbs: Record<string, { readonly folder: string; readonly about: string }> = {
+  report: { folder: "report", about: "make the reports of a result again" },
+  model: { folder: "model", about: "what a stack's layout gives, before it is built" },
+  compare: { folder: "compare", about: "set stacks, runs and published labs side by side" },
+  experiment: { folder: "experiment", about: "bring up, measure and compare several stacks" },
+  diagnose: { folder: "diagnosis", about: "say again what limits the runs of a result" },
+};
+
+const usage = [
+  "usage: node bench/main.ts run < request.json",
+  "       node bench/main.ts show [FOLDER]",
+  ...Object.entries(verbs).map(([verb, { about }]) => `       node bench/main.ts ${verb} …    ${about}`),
+].join("\n");
 
 const exitStatus: Record<string, number> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
@@ -32,24 +46,28 @@ async function run(): Promise<number> {
   for (const output of [process.stdout, process.stderr])
     output.on("error", () => interruption.abort("SIGHUP"));
   const say = sayTo((line) => process.stderr.write(line));
-  const { hosts } = asked.data;
+  const hosts = new Map<string, Host>();
+  const hostAt = (address: HostAddress): Host => {
+    const host = hosts.get(address.name) ?? new Host(address);
+    hosts.set(address.name, host);
+    return host;
+  };
   try {
     const found = await benchmark(asked.data, {
-      storage: new Host(hosts.storage),
-      initiator: new Host(hosts.initiator),
+      storage: hostAt(asked.data.storage),
+      clients: asked.data.clients.map(({ host }) => hostAt(host)),
       say,
       signal: interruption.signal,
     });
     process.stderr.write(`\n${terminal(found)}\n`);
-    if (found.runs.every((r) => !r.valid)) {
-      throw new Error(`no run has figures: ${found.runs.map((r) => (r.valid ? "" : r.invalid)).join("\n")}`);
-    }
-    process.stdout.write(`${JSON.stringify(found)}\n`);
+    process.stdout.write(`${JSON.stringify(outcomeOf(found))}\n`);
     return 0;
   } catch (error) {
     if (!interruption.signal.aborted) throw error;
     const { reason } = interruption.signal;
-    say(`interrupted by ${reason}: fio and the collectors are ended, the file system is unmounted`);
+    say(
+      `interrupted by ${reason}: fio and the collectors are ended, the file system is unmounted; the same again goes on from here`,
+    );
     return exitStatus[String(reason)] ?? 1;
   }
 }
@@ -81,11 +99,19 @@ function latest(): string {
   return newest;
 }
 
-const [verb, ...args] = process.argv.slice(2);
+/** Loaded when it is asked for: a benchmark under `pulumi up` needs none of them. */
+async function other(verb: string, args: string[]): Promise<number> {
+  const folder = verbs[verb]?.folder;
+  if (folder === undefined) throw new Error(usage);
+  const { main }: { main(args: string[]): Promise<number> } = await import(`./${folder}/main.ts`);
+  return await main(args);
+}
+
+const [verb = "", ...args] = process.argv.slice(2);
 try {
   if (verb === "run" && args.length === 0) process.exitCode = await run();
   else if (verb === "show" && args.length <= 1) process.exitCode = show(args[0]);
-  else throw new Error(usage);
+  else process.exitCode = await other(verb, args);
 } catch (error) {
   process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;

@@ -1,6 +1,5 @@
 import { documents } from "./parse/documents.ts";
 import type { Core } from "./parse/mpstat.ts";
-import type { Workload } from "./request.ts";
 
 /** What is going on, line by line, for whoever watches `pulumi up`. */
 
@@ -17,21 +16,20 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-/** Seconds that a run takes beside its measured time: collectors, mount, fio's start, unmount. */
-const aroundRun = 8;
-
-export const runSeconds = (workload: Workload): number =>
-  workload.runtime + (workload.rampTime ?? 0) + aroundRun;
-
 /** Turns what arrives while a job runs into lines. */
 export type Live = {
-  /** A report of fio, as it was printed. */
-  fio(report: string): void;
+  /** A report of one client's fio, as it was printed. */
+  fio(report: string, client?: string): void;
+  /** How far a run of several phases is: MB/s where its program tells, and how much of the phase is done. */
+  phase(progress: { phase: string; done: number | null; bandwidth: number | null }): void;
   /** How busy a core of a host was in the last second. */
-  core(host: string, core: Core): void;
+  core(host: string, core: Pick<Core, "core" | "busy">): void;
 };
 
-/** At most one line in `every` seconds. `leftAfter`: seconds that what follows this job will take. */
+/**
+ * At most one line in `every` seconds. `total`: how much one client's job is, in seconds or bytes; for a run of
+ * several phases, what it is thought to take. `leftAfter`: seconds that what follows this job will take.
+ */
 export function live(
   say: Say,
   job: string,
@@ -39,42 +37,65 @@ export function live(
   leftAfter: number,
   every = 3,
 ): Live {
-  let said = performance.now();
-  let before = { bytes: 0, ms: 0 };
-  const cores = new Map<string, Core>();
+  const began = performance.now();
+  let said = began;
+  const last = new Map<string, { bytes: number; ms: number; rate: number; left: number }>();
+  const cores = new Map<string, Pick<Core, "core" | "busy">>();
+  const line = (what: string, left: number): void => {
+    said = performance.now();
+    say(`${job}: ${what}${busiest(cores)}, ${duration(Math.max(0, left) + leftAfter)} left`);
+  };
+  const due = (): boolean => performance.now() - said >= every * 1000;
   return {
     core(host, core) {
-      const key = `${host} ${core.core}`;
-      cores.set(key, core);
+      cores.set(`${host} ${core.core}`, core);
     },
-    fio(report) {
+    fio(report, client = "") {
       const now = transferred(report);
-      if (now === undefined || now.ms <= before.ms || performance.now() - said < every * 1000) return;
-      said = performance.now();
-      const rate = (now.bytes - before.bytes) / (now.ms - before.ms) / 1000;
-      before = now;
+      const before = last.get(client) ?? { bytes: 0, ms: 0 };
+      if (now === undefined) return;
+      const { ms } = now;
+      const bytes = now.read + now.written;
+      // When its ramp is over, fio counts from nothing again.
+      if (ms < before.ms) last.delete(client);
+      if (ms <= before.ms) return;
+      const rate = (bytes - before.bytes) / (ms - before.ms) / 1000;
       const left =
         "seconds" in total
-          ? total.seconds - now.ms / 1000
-          : ((total.bytes - now.bytes) * now.ms) / now.bytes / 1000;
-      say(
-        `${job}: ${rate.toFixed(1)} MB/s${busiest(cores)}, ${duration(Math.max(0, left) + leftAfter)} left`,
-      );
+          ? total.seconds - ms / 1000
+          : ((total.bytes - bytes) * ms) / Math.max(1, bytes) / 1000;
+      last.set(client, { bytes, ms, rate, left });
+      if (!due()) return;
+      const all = [...last.values()];
+      const sum = all.reduce((rates, one) => rates + one.rate, 0);
+      line(`${sum.toFixed(1)} MB/s`, Math.max(...all.map((one) => one.left)));
+    },
+    phase({ phase, done, bandwidth }) {
+      if (!due()) return;
+      const words = [
+        phase,
+        ...(done === null ? [] : [`${(done * 100).toFixed(0)} %`]),
+        ...(bandwidth === null ? [] : [`${bandwidth.toFixed(1)} MB/s`]),
+      ];
+      const passed = (performance.now() - began) / 1000;
+      line(words.join(", "), "seconds" in total ? total.seconds - passed : 0);
     },
   };
 }
 
-/** Bytes and measured time so far, of both directions. */
-function transferred(report: string): { bytes: number; ms: number } | undefined {
+/** What a fio has moved so far, over its jobs, and the ms that it has measured. Undefined: no report of fio. */
+export function transferred(report: string): { read: number; written: number; ms: number } | undefined {
   type Side = { io_bytes: number; runtime: number };
   const value = documents(report).documents[0]?.value as { jobs?: { read: Side; write: Side }[] } | undefined;
-  const job = value?.jobs?.[0];
-  if (job === undefined) return undefined;
-  return { bytes: job.read.io_bytes + job.write.io_bytes, ms: Math.max(job.read.runtime, job.write.runtime) };
+  const jobs = value?.jobs;
+  if (jobs === undefined || jobs.length === 0) return undefined;
+  const sum = (of: "read" | "write"): number => jobs.reduce((all, job) => all + job[of].io_bytes, 0);
+  const ms = Math.max(...jobs.flatMap(({ read, write }) => [read.runtime, write.runtime]));
+  return { read: sum("read"), written: sum("write"), ms };
 }
 
 /** ", busiest core storage 3 at 88 %, initiator 0 at 20 %" */
-function busiest(cores: ReadonlyMap<string, Core>): string {
+function busiest(cores: ReadonlyMap<string, { busy: number }>): string {
   const byHost = new Map<string, [string, number]>();
   for (const [key, { busy }] of cores) {
     const host = key.slice(0, key.lastIndexOf(" "));

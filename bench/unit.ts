@@ -29,6 +29,8 @@ export type Unit = {
   readonly stopSignal?: "SIGINT";
   /** Runs when it has ended, however it ended. */
   readonly afterwards?: readonly string[];
+  /** A folder of this name in /run, which is there while the unit is. */
+  readonly runtimeDirectory?: string;
 };
 
 /** The argv that runs `argv` as a unit: in the foreground, its output on ours, with its exit status. */
@@ -38,6 +40,7 @@ export function asUnit(unit: Unit, argv: readonly string[]): string[] {
     `RuntimeMaxSec=${unit.seconds}`,
     "TimeoutStopSec=15",
     ...(unit.stopSignal === undefined ? [] : [`KillSignal=${unit.stopSignal}`]),
+    ...(unit.runtimeDirectory === undefined ? [] : [`RuntimeDirectory=${unit.runtimeDirectory}`]),
     ...(unit.afterwards === undefined ? [] : [`ExecStopPost=-${unit.afterwards.join(" ")}`]),
   ];
   return [

@@ -1,4 +1,5 @@
 import type { Client, Request } from "../schema/request.ts";
+import type { startTelemetry } from "../telemetry/telemetry.ts";
 import type { BenchHost, RunName } from "../unit.ts";
 
 /** What all parts of one benchmark share. */
@@ -18,6 +19,8 @@ export type Bench = {
   readonly clients: readonly BenchClient[];
   /** Aborting ends what is under way. */
   readonly signal: AbortSignal;
+  /** What records the hosts during a run; default: their collectors. */
+  readonly telemetry?: typeof startTelemetry | undefined;
 };
 
 /** The hosts that clients run on, each once. */

@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { arcstats, packageVersion } from "../../bench/environment.ts";
-import { fioArgv, mounted } from "../../bench/job.ts";
-import { request as schema } from "../../bench/request.ts";
+import { packageVersion } from "../../bench/environment/host.ts";
+import { arcstats } from "../../bench/environment/storage.ts";
+import { fioArgv } from "../../bench/fio/argv.ts";
+import { mounted } from "../../bench/fio/mounted.ts";
+import { request as schema } from "../../bench/schema/request.ts";
+import type { FioTest } from "../../bench/schema/test.ts";
 import { Host } from "../../provider/host.ts";
 
 /**
@@ -11,10 +14,11 @@ import { Host } from "../../provider/host.ts";
  */
 
 const request = schema.parse(JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")));
-const storage = new Host(request.hosts.storage);
-const initiator = new Host(request.hosts.initiator);
-const [path] = request.paths.slice(-1);
-if (path === undefined) throw new TypeError("the request has no path");
+const [client] = request.clients;
+const path = client?.paths.at(-1);
+if (client === undefined || path === undefined) throw new TypeError("the request has no path");
+const storage = new Host(request.storage);
+const initiator = new Host(client.host);
 const portal = path.portal.replace(/:\d+$/, "");
 
 async function record(host: Host, name: string, argv: readonly string[]): Promise<string> {
@@ -62,15 +66,26 @@ await record(initiator, `ibv_devinfo--rxe--${rdma}`, ["ibv_devinfo", "-d", "rxe0
 await record(initiator, `mpstat--version--${sysstat}`, ["mpstat", "-V"]);
 await record(initiator, `mpstat--json--${sysstat}`, ["mpstat", "-P", "ALL", "-o", "JSON", "1", "3"]);
 await record(storage, `zpool-iostat--mirror-with-log--${zfs}`, [
-  ...["timeout", "-s", "INT", "4", "zpool", "iostat", "-Hpvy", "-T", "u", request.pool, "1"],
+  ...["timeout", "-s", "INT", "4", "zpool", "iostat", "-Hpvy", "-T", "u", client.pool, "1"],
 ]);
 await record(storage, `arcstats--before-read--${zfs}`, arcstats);
-for (const direction of ["read", "write"] as const) {
-  const short = { ...request, workload: { ...request.workload, runtime: 5 } };
-  const argv = mounted(`/dev/${disk}`, short, fioArgv(short, direction, 2));
-  await record(initiator, `fio--${direction}-reports-after-findmnt--${fio}`, ["unshare", "--mount", ...argv]);
-  if (direction === "read") await record(storage, `arcstats--after-read--${zfs}`, arcstats);
+const test = (operation: "read" | "write"): FioTest => ({
+  ...{ kind: "fio", workload: "sequential", test: operation, operation },
+  ...{ blockSize: 524288, depth: 16, jobs: 1, size: 134217728, runtime: 5, rampTime: 0 },
+  ...{ sync: "none", readShare: null, rateIops: null, arc: "left", backstore: "volume" },
+});
+for (const operation of ["read", "write"] as const) {
+  const argv = mounted(
+    `/dev/${disk}`,
+    client,
+    fioArgv(client, { id: "sequential", test: test(operation) }, 2),
+  );
+  await record(initiator, `fio--${operation}-reports-after-findmnt--${fio}`, ["unshare", "--mount", ...argv]);
+  if (operation === "read") await record(storage, `arcstats--after-read--${zfs}`, arcstats);
 }
-const failing = fioArgv({ ...request, mount: "/dev/shm" }, "write", 2).filter((o) => !o.startsWith("--size"));
-await record(initiator, `fio--no-space--${fio}`, [...failing, "--size=100g", "--fallocate=none"]);
-await initiator.ask(["rmdir", request.mount]);
+const failing = fioArgv({ mount: "/dev/shm" }, { id: "sequential", test: test("write") }, 2);
+await record(initiator, `fio--no-space--${fio}`, [
+  ...failing.filter((option) => !option.startsWith("--size")),
+  ...["--size=100g", "--fallocate=none"],
+]);
+await initiator.ask(["rmdir", client.mount]);

@@ -1,14 +1,12 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { Path, Request } from "../../bench/request.ts";
-import { type Result, result } from "../../bench/result.ts";
+import type { Client, Path, Request } from "../../bench/schema/request.ts";
+import type { FioTest } from "../../bench/schema/test.ts";
 import type { BenchHost } from "../../bench/unit.ts";
 import type { Answer } from "../../provider/host.ts";
 import { commandLine } from "../../provider/shell.ts";
 import type { Step } from "../../provider/step.ts";
 import { fakeHost, type Told } from "../recorded.ts";
 
-/** A request as the stack `lab` makes it, a result that a run of it gave, and a host to measure with. */
+/** A request as the stack `lab` makes it, and a host to measure with. */
 
 const iqn = "iqn.2026-09.com.example.lab:tank";
 const path = (protocol: Path["protocol"], port: number): Path => ({
@@ -17,28 +15,37 @@ const path = (protocol: Path["protocol"], port: number): Path => ({
   device: `/dev/disk/by-path/ip-10.10.10.1:${port}-iscsi-${iqn}-lun-0`,
 });
 
+export const sampleClient: Client = {
+  name: "initiator",
+  host: { name: "initiator", ssh: "initiator" },
+  target: iqn,
+  pool: "tank",
+  volume: "tank/lun0",
+  mount: "/test",
+  filesystem: { type: "xfs", uuid: "ffc79e66-7160-4eff-9c35-9e2a44cd07a1" },
+  paths: [path("iscsi", 3260), path("iser", 3261)],
+};
+
+/** Lab A's job, in one direction. */
+export const sampleTest = (operation: "write" | "read", change: Partial<FioTest> = {}): FioTest => ({
+  ...{ kind: "fio", workload: "sequential", test: operation, operation },
+  ...{ blockSize: 524288, depth: 16, jobs: 1, size: 268435456, runtime: 8, rampTime: 0 },
+  ...{ sync: "none", readShare: null, rateIops: null, arc: "left", backstore: "volume" },
+  ...change,
+});
+
 export const sampleRequest: Request = {
   stack: "lab",
   folder: "results/lab",
   virtual: true,
-  hosts: { storage: { name: "storage", ssh: "storage" }, initiator: { name: "initiator", ssh: "initiator" } },
-  pool: "tank",
-  volume: "tank/lun0",
-  target: { iqn },
-  mount: "/test",
-  filesystem: { type: "xfs", uuid: "ffc79e66-7160-4eff-9c35-9e2a44cd07a1" },
-  paths: [path("iscsi", 3260), path("iser", 3261)],
-  workload: {
-    ...{ name: "sequential", size: 268435456, runtime: 8, blockSize: 524288, depth: 16 },
-    directions: ["write", "read"],
-  },
+  storage: { name: "storage", ssh: "storage" },
+  clients: [sampleClient],
+  protocols: ["iscsi", "iser"],
+  repeats: 1,
+  tests: [sampleTest("write"), sampleTest("read")],
+  interval: 1,
   reference: "lab-a",
 };
-
-/** The result.json of a run in the virtual lab. */
-export const sampleResult: Result = result.parse(
-  JSON.parse(readFileSync(join(import.meta.dirname, "sample-result.json"), "utf8")),
-);
 
 export const refused = (status: number, stderr: string): Told => ({ status, stderr });
 

@@ -1,9 +1,9 @@
-import { ParseError, RefusedError } from "../provider/errors.ts";
-import { expect } from "../provider/resource.ts";
-import { type Mount, mountColumns, parseMounts } from "./parse/mounts.ts";
-import type { Path, Request } from "./request.ts";
-import type { PathState } from "./result.ts";
-import type { BenchHost } from "./unit.ts";
+import { ParseError, RefusedError } from "../../provider/errors.ts";
+import { expect } from "../../provider/resource.ts";
+import { type Mount, mountColumns, parseMounts } from "../parse/mounts.ts";
+import type { Client, Path } from "../schema/request.ts";
+import type { PathState } from "../schema/result.ts";
+import type { BenchHost } from "../unit.ts";
 
 /**
  * Which session and transport a path to the LUN really is, by sysfs, and whether the LUN may be mounted through
@@ -20,7 +20,7 @@ const connectionAttributes = ["persistent_address", "persistent_port", "max_recv
   .map((name) => `connection/${name}`);
 
 /** Read one path back from the initiator. Refused by name when it is not what the request says. */
-export async function readPath(host: BenchHost, request: Request, path: Path): Promise<PathState> {
+export async function readPath(host: BenchHost, client: Client, path: Path): Promise<PathState> {
   const link = await host.ask(["udevadm", "info", "--query=path", `--name=${path.device}`]);
   if (link.status !== 0 && /Unknown device|No such device/.test(link.stderr)) {
     throw new RefusedError(
@@ -47,15 +47,15 @@ export async function readPath(host: BenchHost, request: Request, path: Path): P
   ]);
   const values = parseAttributes(expect(host, attributes, `the session of ${path.device}`));
   const state: PathState = {
-    ...{ protocol: path.protocol, portal: path.portal, device: path.device, block },
+    ...{ client: client.name, protocol: path.protocol, portal: path.portal, device: path.device, block },
     session: `session${where.session}`,
     transport: values.get("proc_name") ?? "",
     negotiated: Object.fromEntries([...values].filter(([name]) => name !== "proc_name")),
   };
   const wrong =
-    wrongSession(state, request, path) ??
-    wrongFilesystem(parseProbe(probe.stdout), request) ??
-    wrongMounts(parseMounts(JSON.parse(expect(host, mounts, "what is mounted"))), block, request) ??
+    wrongSession(state, client, path) ??
+    wrongFilesystem(parseProbe(probe.stdout), client) ??
+    wrongMounts(parseMounts(JSON.parse(expect(host, mounts, "what is mounted"))), block, client) ??
     wrongHolders(expect(host, holders, `who holds ${block}`));
   if (wrong !== undefined) throw new RefusedError(`${host.name}: ${path.device} (${block}): ${wrong}`);
   return state;
@@ -91,13 +91,13 @@ export const parseProbe = (text: string): Map<string, string> =>
       .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
   );
 
-function wrongSession(state: PathState, request: Request, path: Path): string | undefined {
+function wrongSession(state: PathState, client: Client, path: Path): string | undefined {
   const { targetname, persistent_address, persistent_port, state: at } = state.negotiated;
   if (state.transport !== drivers[path.protocol]) {
     return `its session is by ${state.transport}, not ${drivers[path.protocol]}: the ${path.protocol} figures would be another transport's. Check the session's iface.`;
   }
-  if (targetname !== request.target.iqn) {
-    return `its target is ${targetname}, the stack's is ${request.target.iqn}. Run pulumi up.`;
+  if (targetname !== client.target) {
+    return `its target is ${targetname}, the stack's is ${client.target}. Run pulumi up.`;
   }
   const portal = persistent_address?.includes(":")
     ? `[${persistent_address}]:${persistent_port}`
@@ -108,21 +108,21 @@ function wrongSession(state: PathState, request: Request, path: Path): string | 
   return undefined;
 }
 
-function wrongFilesystem(probe: ReadonlyMap<string, string>, request: Request): string | undefined {
-  const { type, uuid } = request.filesystem;
+function wrongFilesystem(probe: ReadonlyMap<string, string>, client: Client): string | undefined {
+  const { type, uuid } = client.filesystem;
   if (probe.get("TYPE") === type && probe.get("UUID") === uuid) return undefined;
   const found = probe.has("TYPE") ? `${probe.get("TYPE")} ${probe.get("UUID")}` : "nothing known";
   return `${type} ${uuid} is expected on it, ${found} found. It is not written to; check the LUN, or run pulumi refresh.`;
 }
 
-function wrongMounts(mounts: readonly Mount[], block: string, request: Request): string | undefined {
-  const used = mounts.find(({ source, uuid }) => source === block || uuid === request.filesystem.uuid);
+function wrongMounts(mounts: readonly Mount[], block: string, client: Client): string | undefined {
+  const used = mounts.find(({ source, uuid }) => source === block || uuid === client.filesystem.uuid);
   if (used !== undefined) {
     return `its file system is mounted on ${used.target} (from ${used.source}); the benchmark mounts it by itself. Unmount it: umount ${used.target}`;
   }
-  const there = mounts.find(({ target }) => target === request.mount);
+  const there = mounts.find(({ target }) => target === client.mount);
   if (there === undefined) return undefined;
-  return `${there.source} (${there.fstype}) is mounted on ${request.mount} and is not the benchmark's. Unmount it, or name another mount point.`;
+  return `${there.source} (${there.fstype}) is mounted on ${client.mount} and is not the benchmark's. Unmount it, or name another mount point.`;
 }
 
 function wrongHolders(text: string): string | undefined {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseAttributes, parseSysfsPath, readPath } from "../../bench/path.ts";
-import { CommandError, ParseError, RefusedError } from "../../provider/errors.ts";
-import { recorded, type Told } from "../recorded.ts";
-import { benchHost, refused, sampleRequest } from "./sample.ts";
+import { parseAttributes, parseSysfsPath, readPath } from "../../../bench/run/path.ts";
+import { CommandError, ParseError, RefusedError } from "../../../provider/errors.ts";
+import { recorded, type Told } from "../../recorded.ts";
+import { benchHost, refused, sampleClient } from "../sample.ts";
 
-const [iscsi, iser] = sampleRequest.paths;
+const [iscsi, iser] = sampleClient.paths;
 if (iscsi === undefined || iser === undefined) throw new Error("the sample has two paths");
 
 const session = "/sys/class/iscsi_session/session2";
 const connection = "/sys/class/iscsi_connection/connection2:0";
 const attributes: Record<string, string> = {
   "/sys/class/scsi_host/host1/proc_name": "iscsi_iser",
-  [`${session}/targetname`]: sampleRequest.target.iqn,
+  [`${session}/targetname`]: sampleClient.target,
   [`${session}/state`]: "LOGGED_IN",
   [`${session}/ifacename`]: "iser",
   [`${session}/first_burst_len`]: "262144",
@@ -57,7 +57,7 @@ const good: Record<string, Told> = {
 
 test("a path is read back: block device, session, transport, parameters", async () => {
   const host = benchHost("initiator", good);
-  const state = await readPath(host, sampleRequest, iser);
+  const state = await readPath(host, sampleClient, iser);
   assert.deepEqual(
     [state.block, state.session, state.transport, state.negotiated.ifacename, state.negotiated.max_burst_len],
     ["/dev/sdb", "session2", "iscsi_iser", "iser", "16776192"],
@@ -69,7 +69,7 @@ test("secrets of a session are not asked for", () => {
   assert.doesNotMatch(read, /password|username/);
 });
 
-const { uuid } = sampleRequest.filesystem;
+const { uuid } = sampleClient.filesystem;
 const wrong: [string, Record<string, Told>, RegExp][] = [
   [
     "no session",
@@ -117,7 +117,7 @@ const wrong: [string, Record<string, Told>, RegExp][] = [
 for (const [what, change, message] of wrong) {
   test(`refused by name: ${what}`, async () => {
     await assert.rejects(
-      readPath(benchHost("initiator", { ...good, ...change }), sampleRequest, iser),
+      readPath(benchHost("initiator", { ...good, ...change }), sampleClient, iser),
       (error) => {
         assert.ok(error instanceof RefusedError);
         assert.match(error.message, message);
@@ -129,7 +129,7 @@ for (const [what, change, message] of wrong) {
 
 test("only udevadm's own word for absence is absence", async () => {
   const host = benchHost("initiator", { ...good, [find]: refused(127, "udevadm: not found") });
-  await assert.rejects(readPath(host, sampleRequest, iser), CommandError);
+  await assert.rejects(readPath(host, sampleClient, iser), CommandError);
 });
 
 test("an IPv6 portal is compared in brackets", async () => {
@@ -138,7 +138,7 @@ test("an IPv6 portal is compared in brackets", async () => {
     ...good,
     [read]: grep({ ...attributes, [`${connection}/persistent_address`]: "fd00::1" }),
   });
-  assert.equal((await readPath(host, sampleRequest, path)).portal, "[fd00::1]:3261");
+  assert.equal((await readPath(host, sampleClient, path)).portal, "[fd00::1]:3261");
 });
 
 test("sysfs as it prints", () => {
