@@ -2,7 +2,7 @@ import { RefusedError } from "../provider/errors.ts";
 import { formatSize } from "../provider/size.ts";
 import { prefillSize } from "./fio/prefill.ts";
 import type { Request } from "./schema/request.ts";
-import type { FioTest, RunSpec, Test } from "./schema/test.ts";
+import { type FioTest, type RunSpec, type Test, test as testSchema } from "./schema/test.ts";
 import { directionOf } from "./schema/words.ts";
 
 /** What will be run, in which order, and about how long it takes. Pure. */
@@ -67,7 +67,12 @@ export function planProblems({ tests, protocols, repeats }: Planned): string[] {
     ...(twice === undefined
       ? []
       : [`test ${twice} is there twice; its runs would overwrite each other's files`]),
-    ...tests.flatMap((test) => (test.kind === "fio" ? fioProblems(test) : [])),
+    ...tests.flatMap((test) => {
+      const { error } = testSchema.safeParse(test);
+      if (error)
+        return error.issues.map(({ path, message }) => `${testId(test)}: ${path.join(".")}: ${message}`);
+      return test.kind === "fio" ? fioProblems(test) : [];
+    }),
   ];
 }
 

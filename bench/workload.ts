@@ -29,44 +29,61 @@ export const oneOrMore = <T extends z.ZodType>(value: T) =>
     .union([z.array(value).min(1), value.transform((one) => [one])])
     .transform((values) => values as z.output<T>[]);
 
-const fioTest = z.strictObject({
-  kind: z.literal("fio"),
-  about: z.string().optional(),
-  operation: oneOrMore(operation).describe(
-    "fio's rw. Of several each makes a test of its own, NAME-OPERATION.",
-  ),
-  blockSize: oneOrMore(bytes).describe("Bytes an I/O, a multiple of 512."),
-  depth: oneOrMore(positive).prefault(1).describe("I/Os in flight a job. Default: 1."),
-  jobs: oneOrMore(positive)
-    .prefault(1)
-    .describe("fio processes on a client, each on its own part of the test file. Default: 1."),
-  size: bytes.describe("Of the test file on each client."),
-  runtime: seconds.describe("Measured time of a run."),
-  rampTime: seconds.prefault("0 s").describe("Time before it that doesn't count. Default: 0 s."),
-  sync: z.enum(["none", "fdatasync"]).default("none").describe("fdatasync: after each write. Default: none."),
-  readShare: z.int().min(1).max(99).optional().describe("Percent of reads of rw and randrw; only of those."),
-  rateIops: positive
-    .optional()
-    .describe("I/Os a second at most, over all jobs of a client. Default: no limit."),
-  arc: arcState.default("left").describe("State of the storage host's ARC before each run. Default: left."),
-  backstore: backstore.default("volume").describe("What the LUN is on. Default: volume."),
-});
+const fioTest = z
+  .strictObject({
+    kind: z.literal("fio").default("fio").describe("This kind."),
+    about: z.string().optional().describe("For whoever reads the file."),
+    operation: oneOrMore(operation).describe(
+      "fio's rw. Of several each makes a test of its own, NAME-OPERATION.",
+    ),
+    blockSize: oneOrMore(bytes).describe("Bytes an I/O, a multiple of 512."),
+    depth: oneOrMore(positive).prefault(1).describe("I/Os in flight a job. Default: 1."),
+    jobs: oneOrMore(positive)
+      .prefault(1)
+      .describe("fio processes on a client, each on its own part of the test file. Default: 1."),
+    size: bytes.describe("Of the test file on each client."),
+    runtime: seconds.describe("Measured time of a run."),
+    rampTime: seconds.prefault("0 s").describe("Time before it that doesn't count. Default: 0 s."),
+    sync: z
+      .enum(["none", "fdatasync"])
+      .default("none")
+      .describe("fdatasync: after each write. Default: none."),
+    readShare: z
+      .int()
+      .min(1)
+      .max(99)
+      .optional()
+      .describe("Percent of reads of rw and randrw; only of those."),
+    rateIops: positive
+      .optional()
+      .describe("I/Os a second at most, over all jobs of a client. Default: no limit."),
+    arc: arcState.default("left").describe("State of the storage host's ARC before each run. Default: left."),
+    backstore: backstore.default("volume").describe("What the LUN is on. Default: volume."),
+  })
+  .describe("fio on the test file (kind fio, which may be left out):");
 
-const filesTest = z.strictObject({
-  kind: z.literal("files"),
-  about: z.string().optional(),
-  files: positive.describe("How many files."),
-  fileSize: bytes.describe("Of each."),
-  folders: positive.default(1).describe("Directories that the files go round. Default: 1."),
-});
+const filesTest = z
+  .strictObject({
+    kind: z.literal("files").describe("This kind."),
+    about: z.string().optional().describe("For whoever reads the file."),
+    files: positive.describe("How many files."),
+    fileSize: bytes.describe("Of each."),
+    folders: positive.default(1).describe("Directories that the files go round. Default: 1."),
+  })
+  .describe("Many files, written by one thread, then read in the same order (kind files):");
 
-const io500Test = z.strictObject({
-  kind: z.literal("io500"),
-  about: z.string().optional(),
-  seconds: seconds.describe("Of each writing phase."),
-  size: bytes.describe("Of the easy file at most."),
-  files: positive.describe("Of the metadata phases at most."),
-});
+const io500Test = z
+  .strictObject({
+    kind: z.literal("io500").describe("This kind."),
+    about: z.string().optional().describe("For whoever reads the file."),
+    seconds: seconds.describe("Of each writing phase."),
+    size: bytes.describe("Of the easy file at most."),
+    files: positive.describe("Of the metadata phases at most."),
+  })
+  .describe("The io500 program, or phases of its shape (kind io500):");
+
+/** For the reference: what each kind of test holds. */
+export const testKinds = [fioTest, filesTest, io500Test] as const;
 
 const aTest = z.preprocess(
   // Most are fio's, so their kind may be left out.

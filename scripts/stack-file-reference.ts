@@ -1,11 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
+import { readWorkload, testKinds, testsOf, workloadFile, workloadNames } from "../bench/workload.ts";
 import { stackFile } from "../config.ts";
 import { project } from "./environment.ts";
 
 /**
- * Writes docs/stack-file.md, the reference of every key, from the descriptions in the schema (config.ts).
+ * Writes docs/stack-file.md, the reference of every key, from the descriptions in the schema (config.ts), and of
+ * workload files, which a stack file names, from theirs (bench/workload.ts).
  * With --check it writes nothing and exits with 1 when the file is not what it would write.
  */
 
@@ -121,10 +123,39 @@ export function reference(): string {
   const sections = Object.entries(stackFile.shape).map(([name, schema]) => {
     const { description = "" } = written(schema);
     const inside = rows(schema, name);
-    const table = ["| key | value | default | |", "| --- | --- | --- | --- |", ...inside.map(line)];
-    return [`## ${name}`, description, ...(inside.length === 0 ? [] : [table.join("\n")])].join("\n\n");
+    return [`## ${name}`, description, ...(inside.length === 0 ? [] : [table(inside)])].join("\n\n");
   });
-  return `${[before.trimEnd(), ...sections].join("\n\n")}\n`;
+  return `${[before.trimEnd(), ...sections, workloads()].join("\n\n")}\n`;
+}
+
+const table = (of: readonly Row[]): string =>
+  ["| key | value | default | |", "| --- | --- | --- | --- |", ...of.map(line)].join("\n");
+
+/** What a workload file holds, and those that come with the project. */
+function workloads(): string {
+  const { tests: _tests, ...head } = workloadFile.shape;
+  const kinds = testKinds.map((kind) => {
+    const { description = "" } = written(kind);
+    return `${description}\n\n${table(rows(kind, "tests.NAME"))}`;
+  });
+  const shipped = workloadNames().map((name) => {
+    const workload = readWorkload(name);
+    const tests = testsOf(workload).length;
+    return `- **${name}** (${tests === 1 ? "1 test" : `${tests} tests`}): ${workload.about} Source: ${workload.source}`;
+  });
+  return [
+    "## Workload files",
+    "What `benchmark.workload` names: a file in `bench/workloads`, by its name, or any other by its path. A file of your own needs no code: write one beside the stack file and name it, `workload: ./my-load.yaml`. Where a key takes a list, each combination of values is a test.",
+    shipped.join("\n"),
+    table([
+      ...Object.entries(head).map(([key, value]) => {
+        const { description = "" } = written(value);
+        return { key, value: form(value), fallback: "required", description };
+      }),
+      { key: "tests", value: "map", fallback: "required", description: "The tests by name, of these kinds:" },
+    ]),
+    ...kinds,
+  ].join("\n\n");
 }
 
 if (import.meta.main) {

@@ -58,6 +58,8 @@ const refusals: [string, Partial<FioTest>, RegExp][] = [
     { size: 1024 ** 2, jobs: 4 },
     /test file of 1 MiB is smaller than what is in flight, 512 KiB × depth 16 × 4 jobs = 32 MiB; make size larger/,
   ],
+  ["a run of no time", { runtime: 0 }, /j1: runtime: Too small: expected number to be >0/],
+  ["half a sector", { blockSize: 256 }, /blockSize: .*multiple of 512/],
   ["a mixed load without a share", { operation: "randrw" }, /randrw reads and writes; it needs readShare/],
   ["a share of one direction", { readShare: 70 }, /write has no readShare \(70\)/],
   [
@@ -80,7 +82,7 @@ for (const [what, change, message] of refusals) {
   test(`refused: ${what}`, () => {
     const problems = planProblems(asked([fioTest(change)]));
     assert.match(problems.join("\n"), message);
-    assert.match(problems.join("\n"), /^sequential-write-512k-d16-j\d: /);
+    assert.match(problems.join("\n"), /^sequential-write-(512k|256b)-d16-j\d: /);
     assert.throws(() => runsOf(asked([fioTest(change)])), RefusedError);
   });
 }
