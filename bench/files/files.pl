@@ -1,49 +1,26 @@
 # Writes or reads many files by one thread, as lab C did:
-#   perl -e "$(cat files.pl)" write|cached|read FOLDER FILES SIZE FOLDERS
+#   perl -e "$(cat common.pl files.pl)" write|cached|read FOLDER FILES SIZE FOLDERS
 # Round robin over FOLDERS directories, two levels deep; the read is in the order of the write. Every file's content
 # is pseudo-random, differs from every other's, and is known by its number, so that a read can tell what it got.
 # `cached` counts the pages that a sample of the files has in the page cache.
-# Prints a line of JSON every two seconds, {"at":…}, and one at the end, {"phase":…} or {"cached":…}. Only what
-# perl-base has is used; CLOCK_BOOTTIME comes from /proc/uptime, in hundredths of a second.
-use strict;
-use warnings;
-use Errno;
-use Fcntl qw(O_WRONLY O_CREAT O_EXCL);
-
+# Prints a line of JSON every two seconds, {"at":…}, and one at the end, {"phase":…} or {"cached":…}.
 my ($phase, $folder, $files, $size, $folders) = @ARGV;
-$| = 1;
 
-# Base: as long as a file, 1 MiB at most; the same in both phases (drand48 with a fixed seed).
+# The base is as long as a file, 1 MiB at most.
 my $most = 1 << 20;
 my $length = $size < $most ? $size : $most;
-srand(20260901);
-my $base = pack("L*", map { int(rand(4294967296)) } 1 .. int(($length + 3) / 4));
-
-# Chunk $chunk of file $file: the base, every 8 bytes of it under the key of this file and chunk. Products by odd
-# numbers differ modulo 2^32 as their factors do.
-sub content {
-    my ($file, $chunk, $bytes) = @_;
-    my $key = pack("L2", ($file * 2654435761) & 0xffffffff, ($chunk * 2246822519) & 0xffffffff);
-    return substr(substr($base, 0, $bytes) ^ ($key x int(($bytes + 7) / 8)), 0, $bytes);
-}
+my $base = base_of($length);
 
 my $side = int(sqrt($folders));
 $side++ while $side * $side < $folders;
 sub directory { my ($n) = @_; return sprintf("%s/%d/%d", $folder, int($n / $side), $n % $side); }
 sub name { my ($n) = @_; return sprintf("%s/%d", directory($n % $folders), $n); }
 
-sub now {
-    open(my $uptime, "<", "/proc/uptime") or die "/proc/uptime: $!\n";
-    my ($seconds) = split(/ /, readline($uptime));
-    return $seconds;
-}
-sub on_disk { system("sync", "-f", $folder) == 0 or die "sync -f $folder failed\n"; }
-
 if ($phase eq "write") {
     mkdir($folder) or die "$folder: $!\n";
     for my $n (0 .. $side - 1) { mkdir("$folder/$n") or die "$folder/$n: $!\n"; }
     for my $n (0 .. $folders - 1) { mkdir(directory($n)) or die directory($n) . ": $!\n"; }
-    on_disk();
+    on_disk($folder);
 }
 
 # Looking at a file loads its inode, so no more than 16 are looked at, evenly spread. cachestat(2), since Linux 6.5, has
@@ -87,15 +64,10 @@ sub tell_how_far {
 sub write_file {
     my ($file) = @_;
     my $name = name($file);
-    sysopen(my $handle, $name, O_WRONLY | O_CREAT | O_EXCL) or die "$name: $!\n";
+    my $handle = create($name);
     for (my ($at, $chunk) = (0, 0); $at < $size; $chunk++) {
         my $left = $size - $at < $length ? $size - $at : $length;
-        my $text = content($file, $chunk, $left);
-        for (my $done = 0; $done < $left;) {
-            my $count = syswrite($handle, $text, $left - $done, $done);
-            die "$name: $!\n" unless defined($count);
-            $done += $count;
-        }
+        write_all($handle, $name, content($base, $file, $chunk, $left));
         $at += $left;
         $bytes += $left;
         tell_how_far($file) if time() - $said >= 2;
@@ -109,18 +81,12 @@ sub read_file {
     open(my $handle, "<:raw", $name) or die "$name: $!\n";
     my $at = 0;
     for (my $chunk = 0; ; $chunk++) {
-        my $got = 0;
-        while ($got < $length) {
-            my $count = sysread($handle, $buffer, $length - $got, $got);
-            die "$name: $!\n" unless defined($count);
-            last if $count == 0;
-            $got += $count;
-        }
+        my $got = read_some($handle, $name, $buffer, $length);
         last if $got == 0;
         # The beginning of each chunk, and every 64th chunk in whole: comparing all would be measured too.
         my $looked = ($file + $chunk) % 64 == 0 || $got < 64 ? $got : 64;
         die sprintf("%s: from byte %d it is not what was written\n", $name, $at)
-            if substr($buffer, 0, $looked) ne content($file, $chunk, $looked);
+            if substr($buffer, 0, $looked) ne content($base, $file, $chunk, $looked);
         $at += $got;
         $bytes += $got;
         tell_how_far($file) if time() - $said >= 2;
@@ -132,7 +98,7 @@ sub read_file {
 
 for my $file (0 .. $files - 1) { $phase eq "write" ? write_file($file) : read_file($file); }
 my $ended = now();
-on_disk() if $phase eq "write";
+on_disk($folder) if $phase eq "write";
 my $end = now();
 my @after = times();
 printf(

@@ -11,7 +11,11 @@ import type { FilesTest } from "../schema/test.ts";
  * system is unmounted and mounted again, which drops all that the client's caches hold of it, data and metadata.
  */
 
-const program = readFileSync(join(import.meta.dirname, "files.pl"), "utf8");
+/** A program of ours in perl, as an argument of perl -e; its beginning is common to all. */
+export const perl = (file: string): string =>
+  [join(import.meta.dirname, "common.pl"), file].map((path) => readFileSync(path, "utf8")).join("");
+
+const program = perl(join(import.meta.dirname, "files.pl"));
 
 /** Where the files are: removed before and after. */
 export const filesFolder = ({ mount }: Pick<Client, "mount">): string => `${mount}/storage-lab-bench.files`;
