@@ -1,6 +1,6 @@
 /**
- * What lanes carry. PCIe: 2.5 and 5 GT/s are coded 8b/10b, 8, 16 and 32 GT/s 128b/130b (PCI Express Base
- * Specification 5.0, chapter 4.2). MB/s are of 10^6 bytes, one direction; PCIe and SAS carry as much the other way.
+ * What PCIe lanes carry. 2.5 and 5 GT/s are coded 8b/10b, 8, 16 and 32 GT/s 128b/130b (PCI Express Base
+ * Specification 5.0, chapter 4.2). MB/s are of 10^6 bytes, one direction; as much goes the other way.
  */
 
 /** MB/s of one lane after line coding, packets not yet counted. */

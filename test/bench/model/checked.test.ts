@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { poolSpace } from "../../../bench/model/space.ts";
+import { poolSpace, volumeSpace } from "../../../bench/model/space.ts";
+import type { VdevShape } from "../../../bench/schema/evidence.ts";
+import { parseProperties, property } from "../../../provider/resources/zfs/properties.ts";
+import { recorded } from "../../recorded.ts";
 import { checkedMarkdown } from "./checked-table.ts";
 import { checkedRows, commandsOf, off, type Row } from "./recordings.ts";
 
-/** The model against what OpenZFS 2.3.9 really gave, took and wrote (test/recorded/layout--*). */
+/** The model against what pools really gave, took and wrote: OpenZFS 2.3.9 (test/recorded/layout--*) and 2.1.11. */
 
 const rows = checkedRows();
 const of = (...what: Row["what"][]): Row[] => rows.filter((row) => what.includes(row.what));
@@ -56,6 +59,30 @@ describe("writes on the disks: no less than the least, and no more than the most
       const most = row.most + metadata(row) / payload(row);
       assert.ok(row.found <= most, `${row.found} is more than ${most}`);
     });
+});
+
+describe("OpenZFS 2.1.11, on disks of 256 MiB: to the byte", () => {
+  const mirror = (role: VdevShape["role"], count = 1): VdevShape => ({
+    ...{ kind: "mirror", role, disks: 2, data: null, spares: 0, diskSize: 256 * 2 ** 20, count },
+  });
+  const value = (recording: string, name: string): number =>
+    Number(property(parseProperties(recorded(`${recording}--zfs-2.1.11`)), name));
+  const two = { vdevs: [mirror("data", 2), mirror("log")], ashift: 12 };
+  test("size and usable space of two mirrors and a log", () => {
+    const space = poolSpace(two);
+    assert.equal(space?.size, value("zpool-get--two-mirrors", "size"));
+    const root = "zfs-get--pool-root";
+    assert.equal(space?.usable, value(root, "used") + value(root, "available"));
+  });
+  test("size of a pool with special and dedup vdevs", () => {
+    const vdevs = [mirror("data"), mirror("special"), mirror("dedup")];
+    assert.equal(poolSpace({ vdevs, ashift: 12 })?.size, value("zpool-get--special-dedup", "size"));
+  });
+  test("a volume's reservation", () => {
+    const volume = "zfs-get--volume";
+    const [size, block] = [value(volume, "volsize"), value(volume, "volblocksize")];
+    assert.equal(volumeSpace(two, { size, block }).reservation, value(volume, "refreservation"));
+  });
 });
 
 test("a transcript that doesn't begin with a command is refused", () => {
