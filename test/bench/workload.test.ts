@@ -69,8 +69,8 @@ test("sync, mixed and transport are what they say", () => {
     [4096, 8192, 16384].map((block) => [block, 1, "fdatasync", "write"]),
   );
   assert.deepEqual(
-    of("mixed").map((one) => one.kind === "fio" && [one.operation, one.readShare, one.rateIops]),
-    [1000, 4000, 16000].map((rate) => ["randrw", 70, rate]),
+    of("mixed").map((one) => one.kind === "fio" && [one.operation, one.readShare, one.rateIops, one.arc]),
+    [1000, 4000, 16000].map((rate) => ["randrw", 70, rate, "warm"]),
   );
   for (const one of of("transport")) assert.equal(one.kind === "fio" && one.backstore, "ramdisk");
 });
