@@ -64,12 +64,14 @@ export async function runFio(
   const [only, second] = paths;
   if (only === undefined) throw new TypeError("no client to run fio on");
   if (second === undefined) return [await runOne(bench, only, spec, spec.id, live, keep, preconditions)];
+  // The first that fails is why; the others are ended because of it.
+  const failures: unknown[] = [];
   const clients = paths.map((one, n) => {
     const job = `${spec.id}-client${n + 1}`;
     const waiting = Promise.withResolvers<void>();
     const gate = { host: one.which.host, folder: gateFolder(bench.run.id, job), waits: waiting.resolve };
     const run = runOne(bench, one, spec, job, live, keep, preconditions, gate).catch(async (error) => {
-      // Nobody measures beside a client that isn't there.
+      failures.push(error);
       waiting.reject(error);
       await stopClients(bench, spec);
       throw error;
@@ -77,7 +79,7 @@ export async function runFio(
     return { gate, run, waits: waiting.promise };
   });
   const ended = Promise.allSettled(clients.map(({ run }) => run));
-  const opened = Promise.all(clients.map(({ waits }) => waits))
+  await Promise.all(clients.map(({ waits }) => waits))
     .then(() =>
       open(
         clients.map(({ gate }) => gate),
@@ -85,15 +87,11 @@ export async function runFio(
       ),
     )
     .catch(async (error) => {
+      failures.push(error);
       await stopClients(bench, spec);
-      return error as unknown;
     });
   const all = await ended;
-  const reasons = all.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
-  // Those that were ended because of another one say only that they were ended.
-  const reason =
-    reasons.find((one) => !/ended from outside/.test(String(one))) ?? (await opened) ?? reasons[0];
-  if (reason !== undefined) throw reason;
+  if (failures.length > 0) throw failures[0];
   return all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
