@@ -45,9 +45,9 @@ export async function runIo500(
   const isThere = look.stdout.trim() !== "";
   const official = isThere && test.seconds >= officialSeconds;
   const argv = official ? io500Argv(client, test) : shapedArgv(path.block, client, test);
-  // The writing phases' stonewall, and all that may have been written read again, file by file.
+  // The stonewall of the writing phases and of io500's random read, and all that may have been written, file by file.
   const work = 4 * (test.size / slowest.bytes) + (10 * test.files) / slowest.files;
-  const seconds = Math.ceil(4 * test.seconds + 2 * work);
+  const seconds = Math.ceil(5 * test.seconds + 2 * work);
   const heard = official ? listenOfficial(live) : listenShaped(live, test);
   let ended = false;
   try {
