@@ -78,7 +78,11 @@ export function overTime(lines: readonly Line[], unit: string): Drawing {
   return {
     unit,
     option: {
-      ...frame(lines, true),
+      // A sample alone between gaps has no line: where there are few, each has a dot.
+      ...frame(
+        lines,
+        lines.some(({ points }) => points.length > 40),
+      ),
       xAxis: { type: "value", min: 0, max: last, ...beneath("seconds"), splitLine: { show: false } },
       yAxis: { type: "value", min: 0, ...upright(unit) },
     },
@@ -95,11 +99,29 @@ export function byPercentile(lines: readonly Line[]): Drawing {
       ...frame(lines, false),
       xAxis: {
         type: "category",
-        data: shares.map((share) => `${share} %`),
-        ...beneath("of I/Os took at most"),
+        data: shares.map(String),
+        ...beneath("percent of I/Os took at most"),
+        axisLabel: { color: ink, fontSize: 12, interval: 0 },
         splitLine: { show: false },
       },
       yAxis: { type: "log", ...upright("ms, log") },
+    },
+  };
+}
+
+/** What each queue depth gave; x is the place in `depths`. */
+export function byDepth(lines: readonly Line[], depths: readonly number[], unit: string): Drawing {
+  return {
+    unit,
+    option: {
+      ...frame(lines, false),
+      xAxis: {
+        type: "category",
+        data: depths.map(String),
+        ...beneath("I/Os in flight a job"),
+        splitLine: { show: false },
+      },
+      yAxis: { type: "value", min: 0, ...upright(unit) },
     },
   };
 }

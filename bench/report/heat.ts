@@ -71,7 +71,7 @@ export function heatSentence({ rows, what }: Heat): string {
   if (most === undefined) return `${what}: no sample.`;
   const means = rows.flatMap(({ series }) => meanOf(series) ?? []);
   const average = means.reduce((sum, mean) => sum + mean, 0) / means.length;
-  return `Most ${what}: ${most.name}, ${percent(most.mean)} on average and ${percent(most.highest)} at most; all ${rows.length} together ${percent(average)}.`;
+  return `Most ${what}: ${most.name}, ${percent(most.mean)} on average and ${percent(most.highest)} at most${rows.length === 1 ? "" : `; all ${rows.length} together ${percent(average)}`}.`;
 }
 
 export function heatMap(heat: Heat, heading: string): Markup {

@@ -3,14 +3,15 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Recording } from "../schema/recording.ts";
-import type { Result, Run } from "../schema/result.ts";
-import { chartFigure, htmlTable } from "./figure.ts";
+import type { Result, Run, Side } from "../schema/result.ts";
+import { type Chart, chartFigure, htmlTable } from "./figure.ts";
 import { heatData, heatScale } from "./heat.ts";
 import { data, href, Markup, markup, nothing } from "./markup.ts";
 import { notesOf } from "./notes.ts";
 import { publishedCell, publishedOf } from "./published.ts";
 import { type Detail, heatsOf, poolChart, runSection } from "./run-section.ts";
 import { meanOf } from "./series.ts";
+import { sweepsOf } from "./sweep.ts";
 import {
   figuresTable,
   hostsTable,
@@ -75,7 +76,12 @@ export function html(result: Result, recordings: readonly Recording[]): string {
       })),
     ),
   }));
-  const charts = [...tests.flatMap((one) => one.charts), ...details.flatMap((one) => poolChart(one) ?? [])];
+  const sweeps = sweepsOf(validRuns(result.runs));
+  const charts = [
+    ...sweeps,
+    ...tests.flatMap((one) => one.charts),
+    ...details.flatMap((one) => poolChart(one) ?? []),
+  ];
   const heats = details.flatMap(heatsOf);
   const open = result.runs.length <= few;
   const page = markup`<!doctype html>
@@ -93,7 +99,7 @@ export function html(result: Result, recordings: readonly Recording[]): string {
 <main>
 ${header(result)}
 ${result.virtual ? markup`<aside class="virtual" role="note"><strong>Emulated hosts: this shows function, not speed.</strong> ${virtualNote}</aside>` : nothing}
-${answer(result, details, open)}
+${answer(result, details, open, sweeps)}
 ${needs(result)}
 ${figures(result)}
 ${tests.map(({ runs, charts }) => testSection(runs, charts, tests.length <= few / 2))}
@@ -123,11 +129,20 @@ function header({ stack, started, seconds, runs, environment, reference }: Resul
 }
 
 /** The answer first: how much, and what limits it. */
-function answer(result: Result, details: readonly Detail[], cards: boolean): Markup {
+function answer(
+  result: Result,
+  details: readonly Detail[],
+  cards: boolean,
+  sweeps: readonly Chart[],
+): Markup {
+  const swept =
+    sweeps.length === 0
+      ? nothing
+      : markup`<div class="charts">${sweeps.map((one) => chartFigure(one, 3))}</div>`;
   const inside = cards
     ? markup`<div class="cards">${details.map((one) => card(result, one))}</div>`
-    : htmlTable(limitsTable(result), "What limits each run");
-  return markup`<section id="answer"><h2>The answer</h2>${cards ? againstEachOther(result).map((one) => markup`<p class="lead">${one}</p>`) : nothing}${inside}</section>`;
+    : answers(result, details);
+  return markup`<section id="answer"><h2>The answer</h2>${cards ? againstEachOther(result).map((one) => markup`<p class="lead">${one}</p>`) : nothing}${swept}${inside}</section>`;
 }
 
 /**
@@ -155,6 +170,19 @@ function againstEachOther({ virtual, runs }: Result): string[] {
       return [`${where}: iSER moved ${figure(ours / theirs)} times what iSCSI did (${many}).`];
     }),
   );
+}
+
+/** Of many runs a row each: how much, and what limits. */
+function answers(result: Result, details: readonly Detail[]): Markup {
+  const limits = limitsTable(result).rows;
+  const rows = details.map(({ id, run, title }, n) => {
+    const sides = run.valid ? sidesOf(run) : [];
+    const cell = (value: (side: Side) => number): string =>
+      sides.map(({ side }) => figure(value(side))).join(" + ") || "–";
+    const [, limit = "", confidence = "", why = ""] = limits[n] ?? [];
+    return markup`<tr><th scope="row"><a href="#${id}">${title}</a></th><td>${cell((side) => side.bandwidth)}</td><td>${cell((side) => side.iops)}</td><td>${run.valid ? markup`${limit} <small>${why} ${confidence === "" ? "" : `Confidence ${confidence}.`}</small>` : markup`<span class="bad">invalid</span> <small>${why}</small>`}</td></tr>`;
+  });
+  return markup`<div class="scroll" tabindex="0" role="region" aria-label="Each run's figures and limit"><table class="words"><thead><tr><th scope="col"></th><th scope="col">MB/s</th><th scope="col">IOPS</th><th scope="col">limited by</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function card({ reference }: Result, { id, run, title }: Detail): Markup {
@@ -216,14 +244,12 @@ function figures(result: Result): Markup {
       ? nothing
       : htmlTable(fio, `Measured, beside ${labName(result.reference.name)} as published`)
   }${phases.rows.length === 0 ? nothing : htmlTable(phases, "Phases")}
-<h3>To know before believing</h3><ul class="notes">${notesOf(result).map((note) => markup`<li>${note}</li>`)}</ul></section>`;
+<h3>To know before believing</h3><ul class="notes">${notesOf(result)
+    .slice(result.virtual ? 1 : 0)
+    .map((note) => markup`<li>${note}</li>`)}</ul></section>`;
 }
 
-function testSection(
-  runs: readonly Run[],
-  charts: Parameters<typeof chartFigure>[0][],
-  open: boolean,
-): Markup {
+function testSection(runs: readonly Run[], charts: readonly Chart[], open: boolean): Markup {
   const [first] = runs;
   if (first === undefined || charts.length === 0) return nothing;
   const { spec } = first;

@@ -16,17 +16,23 @@ export function notesOf(result: Result): string[] {
     ...valid.flatMap((run) =>
       run.aboveLink ? [`${title(run)} is above what the link carries: a cache served it, not the path.`] : [],
     ),
-    ...valid.flatMap((run) =>
-      run.overhead !== null && run.overhead >= 1
-        ? [`${title(run)}: the telemetry itself took ${figure(run.overhead)} % of a host's CPU time.`]
-        : [],
-    ),
+    ...overheads(valid, title),
     ...reads(valid, environment.arcMaximum, title),
     ...environment.volumes.map(
       ({ name, properties }) =>
         `Compression ratio of ${name} after the runs: ${properties.compressratio ?? "not known"}.`,
     ),
   ];
+}
+
+/** Measuring must not change much of what is measured. */
+function overheads(valid: readonly ValidRun[], title: (run: Run) => string): string[] {
+  const much = valid.flatMap((run) =>
+    run.overhead !== null && run.overhead >= 1 ? [`${title(run)} (${figure(run.overhead)} %)`] : [],
+  );
+  return much.length === 0
+    ? []
+    : [`The telemetry itself took 1 % or more of a host's CPU time in ${much.join(", ")}.`];
 }
 
 /** Whether reads came from the ARC or from disks is the first thing to ask of a read's figure. */

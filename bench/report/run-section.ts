@@ -6,7 +6,7 @@ import { type Chart, chartFigure, htmlTable } from "./figure.ts";
 import { type Heat, type HeatRow, heatMap } from "./heat.ts";
 import { href, type Markup, markup, nothing } from "./markup.ts";
 import { highestOf, meanOf, thinned } from "./series.ts";
-import { coresTable, poolTable, preconditionsTable, sidesOf } from "./tables.ts";
+import { coresTable, poolTable, preconditionsTable, sidesOf, undiagnosed } from "./tables.ts";
 import { duration, figure, orDash, percent, testWords } from "./words.ts";
 
 /** One run: what limits it and what to do, the path, cores and pool over time, what it rests on. */
@@ -94,13 +94,19 @@ export function heatsOf({ id, recording }: Detail): { heat: Heat; heading: strin
   return [...cores, ...disks];
 }
 
+const placeNames: Record<Element["element"], string> = {
+  ...{ "client core": "Client: one core", "client cpu": "Client: all cores", link: "Link" },
+  ...{ "storage core": "Storage: one core", "storage cpu": "Storage: all cores", arc: "ARC" },
+  ...{ pool: "Pool", slog: "SLOG", hba: "HBA", disks: "Disks" },
+};
+
 /** The path from the client to the disks, each element with the part of it that the run took. */
 function pathOf({ elements, limit }: Diagnosis): Markup {
   if (elements.length === 0) return nothing;
   const rows = elements.map((one) => {
     const isLimit = limit !== null && one.element === limit.element;
     return markup`<li${isLimit ? markup` class="limit"` : nothing}>
-<span class="element">${one.element}${isLimit ? markup` <b>limits</b>` : nothing}</span>
+<span class="element">${placeNames[one.element]}${isLimit ? markup` <b>limits</b>` : nothing}</span>
 <span class="name">${one.name}</span>
 <span class="bar" role="img" aria-label="${one.share === null ? "use not known" : `${percent(one.share)} used`}"><i style="width:${Math.min(100, one.share ?? 0).toFixed(1)}%"></i></span>
 <span class="use">${useOf(one)}</span>
@@ -128,7 +134,7 @@ const adviceOf = ({ step, sentence, key, atMost }: Advice): Markup =>
 
 function diagnosisOf(run: ValidRun): Markup {
   const { diagnosis } = run;
-  if (diagnosis === null) return markup`<p>This kind of run has several phases and is not diagnosed.</p>`;
+  if (diagnosis === null) return markup`<p>This run is ${undiagnosed(run)}.</p>`;
   const { limit, others, advice } = diagnosis;
   return markup`${
     limit === null
@@ -145,11 +151,14 @@ function measured({ recording }: Detail): Markup {
   if (recording === undefined)
     return markup`<p class="note">There is no recording of this run, so there are no charts of it over time.</p>`;
   const gaps = recording.hosts.flatMap(({ host, gaps }) => gaps.map((gap) => `${host}: ${gap}`));
+  const unread = recording.hosts.flatMap(({ host, unread = [] }) => unread.map((one) => `${host}: ${one}`));
   const overheads = recording.hosts.flatMap(({ host, collector }) =>
     collector === null ? [] : [`${figure(collector.share)} % of the CPU time of ${host}`],
   );
   return markup`${gaps.length === 0 ? nothing : markup`<p class="note">Samples missing: ${gaps.join("; ")}</p>`}${
-    overheads.length === 0 ? nothing : markup`<p class="note">Measuring took ${overheads.join(", ")}.</p>`
+    unread.length === 0 ? nothing : markup`<p class="small">Not recorded: ${unread.join("; ")}.</p>`
+  }${
+    overheads.length === 0 ? nothing : markup`<p class="small">Measuring took ${overheads.join(", ")}.</p>`
   }`;
 }
 

@@ -30,6 +30,8 @@ export function sidesOf(run: ValidRun): { direction: "read" | "write"; side: Sid
 export function figuresTable({ runs, reference }: Result): Table {
   const titles = titlesOf(runs);
   const lab = labName(reference.name);
+  // Only where writes were each followed by one.
+  const hasSync = validRuns(runs).some((run) => sidesOf(run).some(({ side }) => side.sync !== undefined));
   const rows = runs
     .filter(({ spec }) => spec.test.kind === "fio")
     .flatMap((run) => {
@@ -51,6 +53,7 @@ export function figuresTable({ runs, reference }: Result): Table {
         side === undefined ? "" : orDash(side.clat?.p99),
         side === undefined ? "" : orDash(side.clat?.p999),
         theirs(direction, "clat p99.9", "ms"),
+        ...(hasSync ? [orDash(side?.sync?.median), orDash(side?.sync?.p99)] : []),
       ];
       if (!run.valid) return [row(title, directionOfTest(run), undefined)];
       const sides = sidesOf(run);
@@ -59,7 +62,19 @@ export function figuresTable({ runs, reference }: Result): Table {
       );
     });
   return {
-    head: ["", "MB/s", lab, "IOPS", lab, "clat median ms", lab, "p99 ms", "p99.9 ms", lab],
+    head: [
+      "",
+      "MB/s",
+      lab,
+      "IOPS",
+      lab,
+      "clat median ms",
+      lab,
+      "p99 ms",
+      "p99.9 ms",
+      lab,
+      ...(hasSync ? ["fdatasync median ms", "fdatasync p99 ms"] : []),
+    ],
     rows,
   };
 }
@@ -132,6 +147,12 @@ export function poolTable({ runs }: Pick<Result, "runs">): Table {
   };
 }
 
+/** Why a run has no diagnosis. */
+export const undiagnosed = ({ spec }: ValidRun): string =>
+  spec.test.kind === "fio"
+    ? "not diagnosed: there is no evidence of what the hosts did"
+    : "not diagnosed: a run of several phases";
+
 /** What each run is limited by, in a word and a sentence. */
 export function limitsTable({ runs }: Pick<Result, "runs">): Table {
   const titles = titlesOf(runs);
@@ -141,7 +162,7 @@ export function limitsTable({ runs }: Pick<Result, "runs">): Table {
     rows: runs.map((run) => {
       const title = titles.get(run.spec.id) ?? "";
       if (!run.valid) return [title, "invalid", "", run.invalid];
-      if (run.diagnosis === null) return [title, "–", "", "not diagnosed: a run of several phases"];
+      if (run.diagnosis === null) return [title, "–", "", undiagnosed(run)];
       const { limit } = run.diagnosis;
       if (limit === null)
         return [title, "nothing found", "", "nothing that was measured is near its capacity"];

@@ -135,3 +135,23 @@ test("never average percentiles: the distribution is of the bins, up to all of t
     ],
   );
 });
+
+test("runs that differ by depth are one chart, before a table of many runs", () => {
+  const { runs } = exampleResult();
+  const deep = [1, 4, 64].flatMap((depth) =>
+    runs.slice(0, 4).map((run): Run => {
+      const { spec } = run;
+      if (spec.test.kind !== "fio") return run;
+      return { ...run, spec: { ...spec, id: `${spec.id}-${depth}-1`, test: { ...spec.test, depth } } };
+    }),
+  );
+  const many = html(exampleResult({ runs: deep }), []);
+  assert.match(many, /sequential write, 512 KiB: MB\/s by queue depth/);
+  assert.match(many, /iSER: most at depth 1, 721 MB\/s\. Means where a test was repeated/);
+  assert.match(
+    many,
+    /<th scope="row"><a href="#run-12">iSER read depth 64<\/a><\/th><td>2,729<\/td><td>5,205<\/td>/,
+  );
+  assert.doesNotMatch(many, /class="card /);
+  assert.ok(!page.includes("by queue depth"));
+});
