@@ -30,10 +30,10 @@ const options = {
 } as const;
 
 /** The exit status; what went wrong is thrown, in words. */
-export async function main(args: string[]): Promise<number> {
+export async function main(args: string[], print = toStdout): Promise<number> {
   const { values, positionals } = parsed(args);
   if (values.help) {
-    process.stdout.write(`${usage}\n`);
+    print(usage);
     return 0;
   }
   if (positionals.length === 0) throw new TypeError(`which stack? ${usage}`);
@@ -51,8 +51,12 @@ export async function main(args: string[]): Promise<number> {
     : values.markdown
       ? inMarkdown(models)
       : inTerminal(models);
-  process.stdout.write(`${text}\n`);
+  print(text);
   return 0;
+}
+
+function toStdout(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
 
 function parsed(args: string[]) {

@@ -1,4 +1,5 @@
 import { formatSize } from "../../provider/size.ts";
+import type { ElementName } from "../schema/diagnosis.ts";
 import { markdownTable, type Table, textTable } from "../table.ts";
 import { figure, mbps } from "./element.ts";
 import type { Cost } from "./layout.ts";
@@ -24,7 +25,7 @@ function cost(value: Cost | null): string {
 }
 
 const time = (seconds: number): string =>
-  seconds < 90 ? `about ${figure(seconds)} s` : `about ${figure(seconds / 60)} min`;
+  seconds < 90 ? `about ${Math.round(seconds)} s` : `about ${Math.round(seconds / 60)} min`;
 
 const loadWords = ({ protocol, operation, blockSize, sync }: Bound): string => {
   const how = operation.startsWith("rand") ? "random" : "sequential";
@@ -69,14 +70,17 @@ const spaceLines: Line[] = [
 
 const keyOf = (bound: Bound): string => loadWords(bound);
 
+const short: Partial<Record<ElementName, string>> = { arc: "ARC", slog: "SLOG", hba: "HBA" };
+const called = (element: ElementName): string => short[element] ?? element;
+
 /** The element that limits first, then the others that are known, by their bounds. */
 function boundWords(bound: Bound): string {
   const [first, ...others] = bound.elements
     .flatMap(({ element, bound: most }) => (most === null ? [] : [{ element, most }]))
     .sort((a, b) => a.most - b.most);
   if (first === undefined) return "not known";
-  const then = others.map(({ element, most }) => `, ${element} ${mbps(most)}`).join("");
-  return `at most ${withIops(bound, first.most)} by the ${first.element}${then}`;
+  const then = others.map(({ element, most }) => `, ${called(element)} ${mbps(most)}`).join("");
+  return `at most ${withIops(bound, first.most)} by the ${called(first.element)}${then}`;
 }
 
 /** For each load, the bound of each element in the path's order, and the least of them. */
@@ -100,6 +104,7 @@ const needLines = (models: readonly WhatIf[]): Line[] =>
         ["need: failures tolerated", ({ needs, failures }) => verdict(needs?.failures, failures.any)],
         ["need: write", ({ needs, bounds }) => reach(needs?.write, bounds, "write")],
         ["need: read, not from ARC", ({ needs, bounds }) => reach(needs?.read, bounds, "read")],
+        ["need: random reads, not from ARC", ({ needs, bounds }) => reachIops(needs?.readIops, bounds)],
       ]
     : [];
 
@@ -117,6 +122,21 @@ function reach(need: number | undefined, bounds: readonly Bound[], operation: st
   if (limits.length === 0) return "not known";
   const best = Math.max(...limits);
   return best < need ? `not met: at most ${mbps(best)} of ${mbps(need)}` : "not excluded; measure it";
+}
+
+/** Random 4 KiB reads a second, where the stack's benchmark has such a test. */
+function reachIops(need: number | undefined, bounds: readonly Bound[]): string {
+  if (need === undefined) return none;
+  const limits = bounds
+    .filter(({ operation, blockSize }) => operation === "randread" && blockSize === 4096)
+    .flatMap(({ limit, blockSize }) =>
+      limit === null ? [] : [(limit.megabytesPerSecond * 1e6) / blockSize],
+    );
+  if (limits.length === 0) return "not known";
+  const best = Math.max(...limits);
+  return best < need
+    ? `not met: at most ${figure(best)} of ${figure(need)} IOPS`
+    : "not excluded; measure it";
 }
 
 function tableOf(models: readonly WhatIf[]): Table {
@@ -145,7 +165,9 @@ function notes(models: readonly WhatIf[]): string[] {
     ...(model.volume?.hints.map((hint) => `${name(model)}: ${hint}`) ?? []),
     ...[
       ...new Set(
-        model.bounds.flatMap(({ limit }) => (limit === null ? [] : [`${limit.element}: ${limit.how}`])),
+        model.bounds.flatMap(({ limit }) =>
+          limit === null ? [] : [`${called(limit.element)}: ${limit.how}`],
+        ),
       ),
     ].map((how) => `${name(model)}, ${how}`),
     ...model.ask.map((what) => `${name(model)}: not known is ${what}`),

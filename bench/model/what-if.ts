@@ -4,7 +4,7 @@ import type { LabConfig, PoolConfig } from "../../config.ts";
 import { parseSize } from "../../provider/size.ts";
 import { hardwareOf, measuredTargets, needsOf, testsOfStack } from "../../stack-file/benchmark.ts";
 import { type Estimate, estimate } from "../plan.ts";
-import type { Element } from "../schema/diagnosis.ts";
+import type { Element, ElementName } from "../schema/diagnosis.ts";
 import { type Evidence, evidence, type Layout, layout, type VdevShape } from "../schema/evidence.ts";
 import type { Hardware, Needs } from "../schema/needs.ts";
 import type { FioTest } from "../schema/test.ts";
@@ -26,7 +26,7 @@ export type Bound = {
   sync: boolean;
   elements: Element[];
   /** The least of the bounds that are known; CPUs are not, before something was measured. */
-  limit: { element: string; megabytesPerSecond: number; how: string } | null;
+  limit: { element: ElementName; megabytesPerSecond: number; how: string } | null;
 };
 
 export type WhatIf = {
@@ -71,7 +71,7 @@ export function whatIf(stack: string, lab: LabConfig, assumed: Assumed): WhatIf[
     const volumes = takenBy(lab, name, shape);
     const asynchronous: Load = { blockSize: 2 ** 20, random: false, sync: false };
     const synchronous: Load = { blockSize: block ?? 16384, random: false, sync: true };
-    const bounds = isServed(lab, name) ? boundsOf(lab, name, shape, hardware) : [];
+    const bounds = boundsOf(lab, name, shape, hardware);
     return {
       ...{ stack, pool: name, vdevs: vdevWords(shape.vdevs), space, volumes },
       left: space === null ? null : space.usable - volumes,
@@ -100,9 +100,6 @@ export function whatIf(stack: string, lab: LabConfig, assumed: Assumed): WhatIf[
 
 const isMeasured = (lab: LabConfig, volume: string): boolean =>
   measuredTargets(lab).some(([, { luns }]) => luns[0] === volume);
-const isServed = (lab: LabConfig, pool: string): boolean =>
-  measuredTargets(lab).some(([, { luns }]) => luns[0]?.startsWith(`${pool}/`));
-
 /** The pool's vdevs as shapes, equal ones counted; sizes of virtual disks stand in the stack file. */
 export function layoutOf(
   lab: LabConfig,
@@ -200,8 +197,10 @@ function unmeasured(
   protocol: Protocol,
   load: { operation: FioTest["operation"]; blockSize: number; sync: boolean },
 ): Evidence {
-  const [, target] = measuredTargets(lab).find(([, { luns }]) => luns[0]?.startsWith(`${pool}/`)) ?? [];
-  const server = (target && serverOf(lab, target)) ?? "storage";
+  const ofPool = Object.values(lab.targets).filter(({ luns }) => luns[0]?.startsWith(`${pool}/`));
+  const measured = measuredTargets(lab).map(([, target]) => target);
+  const target = ofPool.find((one) => measured.includes(one)) ?? ofPool[0];
+  const server = lab.pools[pool]?.host ?? "storage";
   const portal = target?.portals[protocol] ?? "";
   const host = { cpus: 1, averageBusy: null, averageSystem: null, cores: [] };
   return evidence.parse({
@@ -263,7 +262,7 @@ function unknowns(
     )
   )
     ask.push(`the size of ${pool.host}'s disks: --disk-size 1TB`);
-  if (bounds.length === 0 || lab.hosts[pool.host]?.virtual !== undefined) return ask;
+  if (lab.hosts[pool.host]?.virtual !== undefined) return ask;
   const say = (known: boolean, what: string, key: string, option: string): void => {
     if (!known) ask.push(`${what}: benchmark.hardware.${key}, or ${option}`);
   };

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,8 +56,16 @@ describe("a stack's model", () => {
     assert.deepEqual(model.ask, []);
     assert.match(
       inTerminal([model]),
-      /iSER, sequential write 512 KiB +at most 1,121 MB\/s by the hba, pool 3,600 MB\/s/,
+      /iSER, sequential write 512 KiB +at most 1,121 MB\/s by the HBA, pool 3,600 MB\/s/,
     );
+  });
+  test("of a pool without a target still says what HBA and disks allow", async () => {
+    const lab = await readStack("r710", project);
+    const { benchmark: _, ...rest } = lab;
+    const [model] = whatIf("r710", { ...rest, targets: {} } as LabConfig, labA);
+    const write = model?.bounds.find(({ operation }) => operation === "write");
+    assert.deepEqual([write?.limit?.element, model?.estimate], ["hba", null]);
+    assert.ok(model?.bounds.some(({ operation }) => operation === "randread"));
   });
   test("asks by name for what it would need to know of real hosts", async () => {
     const model = only(await of("r710"));
@@ -106,6 +113,20 @@ describe("what the application needs", () => {
     assert.match(text, /need: failures tolerated +not met$/m);
     assert.match(text, /need: write +not met: at most 1,121 MB\/s of 2,000 MB\/s$/m);
     assert.match(text, /need: read, not from ARC +not excluded; measure it$/m);
+    assert.ok(!text.includes("need: random reads"), "no need of that is stated");
+  });
+  test("is measured against random reads as well, where the benchmark has them", async () => {
+    const lab = await readStack("r710", project);
+    const needs = { readIops: 20000 };
+    const benchmark = {
+      ...lab.benchmark,
+      workload: ["random"],
+      size: 2 ** 30,
+      needs,
+    } as LabConfig["benchmark"];
+    const assumed = { ...labA, hardware: { ...labA.hardware, disk: { iops: 150 } } };
+    const text = inTerminal(whatIf("r710", { ...lab, benchmark }, assumed));
+    assert.match(text, /need: random reads, not from ARC +not met: at most 10,800 of 20,000 IOPS$/m);
   });
 });
 
@@ -175,11 +196,12 @@ describe("options", () => {
 });
 
 describe("the command", () => {
-  test("prints every figure exactly as JSON", () => {
-    const program = `import { main } from "${project}/bench/model/main.ts"; process.exitCode = await main(["lab", "--json"]);`;
-    const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
-      encoding: "utf8",
+  test("prints every figure exactly as JSON", async () => {
+    let printed = "";
+    const status = await main(["lab", "--json"], (text) => {
+      printed += text;
     });
+    assert.equal(status, 0);
     const [model] = JSON.parse(printed) as WhatIf[];
     assert.deepEqual(model?.space, { raw: 12 * gib, size: 4026531840, usable: 3892314112 });
   });
