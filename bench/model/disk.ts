@@ -20,12 +20,13 @@ const spindleIops = 160;
 
 /** `sequential` in MB/s, `iops` in random I/Os a second, of one data disk; null: not known. */
 export function diskRates(
-  { pool }: Pick<Evidence, "pool">,
+  { pool, virtual }: Pick<Evidence, "pool" | "virtual">,
   { disk }: Hardware,
 ): { sequential: Rate; iops: Rate } {
   const shapes = pool.layout === null ? [] : dataVdevs(pool.layout);
   const data = pool.disks.filter(({ role }) => role === "data");
-  const spindles = [...shapes, ...data].some(({ rotational }) => rotational === true);
+  // A virtual disk says whatever its host likes.
+  const spindles = !virtual && [...shapes, ...data].some(({ rotational }) => rotational === true);
   const rate = (stated: number | undefined, usual: number, words: (value: number) => string): Rate => {
     if (stated !== undefined)
       return { value: stated, from: "stated", how: `a disk does ${words(stated)}, as stated` };

@@ -137,11 +137,13 @@ function slog(evidence: Evidence, hardware: Hardware): Element[] {
   ];
 }
 
-const busiestOf = (loads: readonly DiskLoad[]): DiskLoad | undefined =>
-  loads.reduce<DiskLoad | undefined>(
-    (a, b) => (a === undefined || (b.busy ?? b.read + b.written) > (a.busy ?? a.read + a.written) ? b : a),
-    undefined,
-  );
+/** By the time that it is busy, where that was measured, else by what it moves. */
+function busiestOf(loads: readonly DiskLoad[]): DiskLoad | undefined {
+  const timed = loads.filter(({ busy }) => busy !== null);
+  const most = (of: readonly DiskLoad[], value: (load: DiskLoad) => number): DiskLoad | undefined =>
+    of.toSorted((a, b) => value(b) - value(a))[0];
+  return most(timed, ({ busy }) => busy ?? 0) ?? most(loads, ({ read, written }) => read + written);
+}
 
 const isNvme = ({ disk }: DiskLoad): boolean => disk.startsWith("nvme");
 

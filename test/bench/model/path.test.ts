@@ -267,6 +267,16 @@ describe("what was measured goes before what the layout says", () => {
     assert.equal(found.bound, null);
     assert.match(found.how, /a disk that serves several at once isn't full at 100 %$/);
   });
+  test("a disk whose time was measured goes before one that moves more", () => {
+    const some = [disk("sda", { written: 900 }), disk("sdb", { written: 10, busy: 40 })];
+    const busiest = find("disks", elements({ pool: { ...labA.pool, disks: some } }));
+    assert.deepEqual([busiest.name, busiest.unit], ["sdb in mirror-0", "%"]);
+    const untimed = [disk("sda", { written: 90 }), disk("sdb", { written: 100, rotational: true })];
+    const most = find("disks", elements({ pool: { ...labA.pool, disks: untimed } }));
+    assert.deepEqual(figures(most), {
+      ...{ used: 100, capacity: 200, share: 50, bound: 1442, from: "assumed", unit: "MB/s" },
+    });
+  });
   test("a synchronous load fills the SLOG as far as it was written to", () => {
     const pool = { ...labA.pool, logWritten: 400 };
     const found = find("slog", elements({ sync: true, bandwidth: 380, pool }, { log: { sequential: 1000 } }));
@@ -302,6 +312,9 @@ describe("what isn't there or isn't known", () => {
       [unknown.capacity, unknown.share, unknown.bound, unknown.from],
       [null, null, null, "unknown"],
     );
+  });
+  test("a guest's disks are not taken for spindles, whatever they say", () => {
+    assert.equal(find("pool", elements({ virtual: true })).capacity, null);
   });
   test("a SLOG that may be behind the HBA is counted there when writes are synchronous", () => {
     const none = { storage: { ...labA.storage, pcie: [hba] } };
