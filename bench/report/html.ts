@@ -19,6 +19,7 @@ import {
   metWords,
   pathsTable,
   phasesTable,
+  scoreWords,
   settingsTable,
   sidesOf,
   validRuns,
@@ -197,7 +198,9 @@ function card({ reference }: Result, { id, run, title }: Detail): Markup {
   const big =
     sides.length > 0
       ? markup`<p class="big">${values} <small>${metric.unit}</small></p>`
-      : markup`<p class="big">${run.score === null ? run.phases.map(({ value }) => figure(value)).join(" · ") : figure(run.score)} <small>${run.score === null ? (run.phases.map(({ unit }) => unit).at(0) ?? "") : "score"}</small></p>`;
+      : run.score === null
+        ? markup`${run.phases.map(({ phase, value, unit }) => markup`<p class="big"><small>${phase}</small> ${figure(value)} <small>${unit}</small></p>`)}`
+        : markup`<p class="big">${figure(run.score)} <small>${scoreWords(run)}</small></p>`;
   const theirs =
     first === undefined || sides.length > 1
       ? []

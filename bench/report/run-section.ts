@@ -6,7 +6,7 @@ import { type Chart, chartFigure, htmlTable } from "./figure.ts";
 import { type Heat, type HeatRow, heatMap } from "./heat.ts";
 import { href, type Markup, markup, nothing } from "./markup.ts";
 import { highestOf, meanOf, thinned } from "./series.ts";
-import { coresTable, poolTable, preconditionsTable, sidesOf, undiagnosed } from "./tables.ts";
+import { coresTable, poolTable, preconditionsTable, scoreWords, sidesOf, undiagnosed } from "./tables.ts";
 import { duration, figure, orDash, percent, testWords } from "./words.ts";
 
 /** One run: what limits it and what to do, the path, cores and pool over time, what it rests on. */
@@ -174,7 +174,9 @@ export function runSection(detail: Detail, open: boolean): Markup {
   const moved = sidesOf(run)
     .map(({ side }) => `${figure(side.bandwidth)} MB/s`)
     .join(" + ");
-  const head = moved === "" ? orDash(run.score, (score) => `score ${figure(score)}`) : moved;
+  const phases = run.phases.map(({ phase, value, unit }) => `${phase} ${figure(value)} ${unit}`).join(", ");
+  const head =
+    moved !== "" ? moved : run.score === null ? phases : `${figure(run.score)}, ${scoreWords(run)}`;
   const pool = poolChart(detail);
   const heats = heatsOf(detail);
   return markup`<details class="run" id="${id}"${open ? markup` open` : nothing}><summary><h3>${title}</h3> <span class="head">${head}</span></summary>

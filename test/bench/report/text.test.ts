@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readReference } from "../../../bench/reference.ts";
 import { csv } from "../../../bench/report/csv.ts";
+import { html } from "../../../bench/report/html.ts";
 import { markdown } from "../../../bench/report/markdown.ts";
 import { outcomeOf } from "../../../bench/report/outcome.ts";
 import { terminal } from "../../../bench/report/terminal.ts";
@@ -148,4 +150,35 @@ test("the outcome is of the contract's form", () => {
     ...{ "clat median ms": 17.04, "clat p99.9 ms": 75.5, "limited by": valid.diagnosis?.limit?.sentence },
   });
   assert.equal(made.folder, found.folder);
+});
+
+test("files and the IO500 have phases; a score of ours is never taken for an official one", () => {
+  const of = (test: ValidRun["spec"]["test"], over: Partial<ValidRun>): ValidRun => ({
+    ...{ ...valid, read: null, write: null, evidence: null, diagnosis: null },
+    spec: { ...valid.spec, id: `iscsi-${test.test}-1`, test },
+    ...over,
+  });
+  const phase = (name: string, value: number, unit: string) => ({ phase: name, value, unit, seconds: 60 });
+  const { name, title, figures } = readReference("lab-c");
+  const phased = exampleResult({
+    reference: { name, title, figures },
+    runs: [
+      of(
+        { kind: "files", workload: "files", test: "long", files: 40, fileSize: 2 ** 30, folders: 1 },
+        { phases: [phase("write", 651, "MiB/s"), phase("read", 629, "MiB/s")] },
+      ),
+      of(
+        { kind: "io500", workload: "io500", test: "io500", seconds: 300, size: 2 ** 40, files: 1e6 },
+        { phases: [phase("ior-easy-write", 2.9, "GiB/s")], score: 3.1, official: false },
+      ),
+    ],
+  });
+  const text = markdown(phased);
+  assert.match(text, /\| iSCSI long \| write \| 651 \| MiB\/s \| 60\.0 \| .*650 \(Linux, iSCSI\) \|/);
+  assert.match(text, /score of an IO500-shaped profile, not official \| 3\.10 \|/);
+  assert.match(csv(phased), /"score, not official",3\.1,/);
+  assert.match(outcomeOf(phased).runs[1]?.run ?? "", /not official/);
+  const page = html(phased, []);
+  assert.match(page, /<p class="big">3\.10\s*<small>score of an IO500-shaped profile, not official<\/small>/);
+  assert.match(page, /<small>write<\/small>\s*651\s*<small>MiB\/s/);
 });
