@@ -9,6 +9,7 @@ import type { Live } from "../progress.ts";
 import type { Environment, PathState, Precondition, Run } from "../schema/result.ts";
 import type { RunSpec } from "../schema/test.ts";
 import type { States } from "../telemetry/telemetry.ts";
+import { readRamdisk } from "../transport.ts";
 import { coldPrecondition } from "./arc.ts";
 import { type Bench, hostsOf } from "./bench.ts";
 import { type ClientPath, fioCommand } from "./fio.ts";
@@ -84,7 +85,9 @@ async function usablePaths(bench: Bench, spec: RunSpec, found: Found): Promise<C
         throw new TypeError(`client ${which.client.name} has no path by ${spec.protocol}`);
       const path = await readPath(which.host, which.client, asked);
       found.onPath(path);
-      return { which, path };
+      if (!isFio(spec) || spec.test.backstore === "volume") return { which, path };
+      const disk = await readRamdisk(which.host, asked, path, spec.test);
+      return { which, path: disk, ramdisk: asked.ramdisk?.serial };
     }),
   );
 }

@@ -9,6 +9,7 @@ import { documents } from "../parse/documents.ts";
 import { type Live, transferred } from "../progress.ts";
 import type { PathState, Precondition } from "../schema/result.ts";
 import type { Progress, Window } from "../telemetry/telemetry.ts";
+import { runOnRamdisk } from "../transport.ts";
 import { type BenchHost, stopUnits, unitFailure } from "../unit.ts";
 import { type Bench, type BenchClient, clientHosts } from "./bench.ts";
 import { runMounted } from "./mounted.ts";
@@ -24,11 +25,18 @@ export type OneFio = {
   readonly progress: readonly Progress[];
   /** When it measured, in ms of performance.now(). */
   readonly window: Window;
-  readonly mountOptions: string;
+  /** Null: nothing was mounted. */
+  readonly mountOptions: string | null;
 };
 
 /** A client with the path that is measured, as it was read back right before. */
-export type ClientPath = { readonly which: BenchClient; readonly path: PathState };
+export type ClientPath = {
+  readonly which: BenchClient;
+  /** Of a test on the target's RAM disk it is that disk's. */
+  readonly path: PathState;
+  /** The serial by which that RAM disk is known. */
+  readonly ramdisk?: string | undefined;
+};
 
 /** How often fio reports while it runs; a unit that prints dies soon after its listener. */
 export const reportEvery = (seconds: number): number => Math.min(10, Math.max(2, Math.round(seconds / 10)));
@@ -46,8 +54,8 @@ export function expectFio(host: BenchHost, answer: Answer, what: string): void {
 /** Of a run's own outputs, kept as soon as they are there: reading them may fail. */
 export type Keep = (name: string, text: string) => void;
 
-export const fioCommand = ({ which }: ClientPath, spec: FioSpec): string =>
-  commandLine(fioArgv(which.client, spec, reportEvery(spec.test.runtime)));
+export const fioCommand = ({ which, path, ramdisk }: ClientPath, spec: FioSpec): string =>
+  commandLine(fioArgv(which.client, spec, reportEvery(spec.test.runtime), ramdisk && path.block));
 
 /**
  * Run fio on all clients at once. A client that fails ends the others, and the error names it. What was read back of
@@ -101,7 +109,7 @@ const stopClients = async (bench: Bench, { id }: FioSpec): Promise<void> => {
 
 async function runOne(
   bench: Bench,
-  { which, path }: ClientPath,
+  { which, path, ramdisk }: ClientPath,
   spec: FioSpec,
   job: string,
   live: Live,
@@ -111,34 +119,36 @@ async function runOne(
 ): Promise<OneFio> {
   const { client, host } = which;
   const { runtime, rampTime } = spec.test;
-  const argv = sayingTestFile(testFile(client), fioArgv(client, spec, reportEvery(runtime)));
+  const file = ramdisk === undefined ? undefined : path.block;
+  const fio = fioArgv(client, spec, reportEvery(runtime), file);
+  const argv = file === undefined ? sayingTestFile(testFile(client), fio) : fio;
   const stat = ["cat", `/sys/class/block/${path.block.slice("/dev/".length)}/stat`];
   const moved = async () => movedBytes(expect(host, await host.ask(stat), `what ${path.block} has moved`));
   const before = await moved();
   const heard = listen(client.name, live, () => gate?.waits());
-  const { answer, options } = await runMounted(
-    bench,
-    which,
-    path,
-    job,
-    runtime + rampTime,
-    gate ? gated(gate.folder, argv) : argv,
-    { onLine: heard.onLine, ...(gate && { unit: { runtimeDirectory: gate.folder } }) },
-  );
+  const begun = gate ? gated(gate.folder, argv) : argv;
+  const seconds = runtime + rampTime;
+  const also = { onLine: heard.onLine, ...(gate && { unit: { runtimeDirectory: gate.folder } }) };
+  const { answer, options } =
+    ramdisk === undefined
+      ? await runMounted(bench, which, path, job, seconds, begun, also)
+      : { answer: await runOnRamdisk(bench, which, path, ramdisk, job, seconds, begun, also), options: null };
   keep(`fio-${job}.out`, answer.stdout + answer.stderr);
   const after = await moved();
-  preconditions.push(testFilePrecondition(client.name, spec.test.size, testFileOf(answer.stdout)));
+  if (file === undefined) {
+    preconditions.push(testFilePrecondition(client.name, spec.test.size, testFileOf(answer.stdout)));
+  }
   expectFio(host, answer, "fio");
   const report = parseFio(answer.stdout);
   keep(`fio-${job}.json`, `${report.text}\n`);
-  const invalid = whyInvalid(report, client, spec);
+  const invalid = whyInvalid(report, client, spec, file);
   if (invalid !== undefined) throw new ParseError(`${client.name}: ${invalid}`);
-  const fio = { read: report.read?.bytes ?? 0, written: report.write?.bytes ?? 0 };
+  const bytes = { read: report.read?.bytes ?? 0, written: report.write?.bytes ?? 0 };
   const lun = { read: after.read - before.read, written: after.written - before.written };
-  preconditions.push(clientCachePrecondition(client.name, fio, lun));
+  preconditions.push(clientCachePrecondition(client.name, bytes, lun));
   const { ended, progress } = heard;
-  const seconds = Math.max(report.read?.seconds ?? 0, report.write?.seconds ?? 0);
-  const window = { start: ended() - seconds * 1000, end: ended() };
+  const measured = Math.max(report.read?.seconds ?? 0, report.write?.seconds ?? 0);
+  const window = { start: ended() - measured * 1000, end: ended() };
   return { client: client.name, report, progress, window, mountOptions: options };
 }
 

@@ -100,7 +100,11 @@ export async function measureFio(
     warnings: clients.flatMap(({ client, report }) =>
       report.warnings.map((warning) => (clients.length > 1 ? `${client}: ${warning}` : warning)),
     ),
-    mountOptions: new Map(clients.map(({ client, mountOptions }) => [client, mountOptions])),
+    mountOptions: new Map(
+      clients.flatMap(({ client, mountOptions }): [string, string][] =>
+        mountOptions === null ? [] : [[client, mountOptions]],
+      ),
+    ),
   };
 }
 
