@@ -45,13 +45,19 @@ if [ "$inodes" -lt "$1" ]; then
 fi
 trap 'rm -rf -- "$folder"' EXIT
 trap 'exit 143' HUP INT PIPE TERM
-perl -e "$program" write "$folder" "$@"
+# Status 255, which perl has for an error of its own, is ssh's for a host that does not answer.
+program() {
+  phase=$1
+  shift
+  perl -e "$program" "$phase" "$folder" "$@" || exit 1
+}
+program write "$@"
 umount -- "$mount"
 blockdev --flushbufs "$block"
 mount -t "$type" -- "$block" "$mount"
 findmnt --json --list --output ${mountColumns} --mountpoint "$mount"
-perl -e "$program" cached "$folder" "$@"
-perl -e "$program" read "$folder" "$@"`;
+program cached "$@"
+program read "$@"`;
 
 /** Write, drop the caches, read, remove. Exit status 28: not enough space, with both numbers. */
 export const filesArgv = (

@@ -16,7 +16,7 @@ export const io500Folder = ({ mount }: Pick<Client, "mount">): string => `${moun
 export const spaceOf = ({ size, files }: Io500Test): number =>
   2 * size + files * (1024 + 4096 + 1024) + 16 * 1048576;
 
-/** What an interruption left is removed first. */
+/** What an interruption left is removed first. A program's status 255 would be ssh's for a host that is away. */
 const begin = `
 set -e
 folder=$1 space=$2 files=$3
@@ -41,7 +41,7 @@ for phase in ${phases.join(" ")}; do
   umount -- "$mount"
   blockdev --flushbufs "$block"
   mount -t "$type" -- "$block" "$mount"
-  perl -e "$program" "$phase" "$folder" "$@"
+  perl -e "$program" "$phase" "$folder" "$@" || exit 1
 done`;
 
 const common = (client: Pick<Client, "mount">, test: Io500Test): string[] => [
@@ -94,7 +94,7 @@ results=$(mktemp -d /run/storage-lab-io500.XXXXXX)
 trap 'rm -rf -- "$folder" "$results"' EXIT
 printf '%s' "$1" | sed "s|@RESULTS@|$results|" >"$results.ini"
 mv -- "$results.ini" "$results/asked.ini"
-stdbuf -oL io500 "$results/asked.ini"
+stdbuf -oL io500 "$results/asked.ini" || { echo "io500 ended with status $?" >&2; exit 1; }
 for file in result_summary.txt result.txt config.ini; do
   printf '==> %s <==\\n' "$file"
   cat -- "$results/$file"

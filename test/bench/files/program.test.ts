@@ -184,6 +184,16 @@ describe("the script around it", () => {
     assert.ok(!existsSync("/mnt/storage-lab-bench.files"));
   });
 
+  test("a program that dies is no host that does not answer: its status is not ssh's 255", () => {
+    const { status, stderr, left } = inScript(
+      {},
+      { mount: "#!/bin/sh\nprintf X | dd conv=notrunc of=$5/storage-lab-bench.files/0/0/0 2>&1\n" },
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /0\/0\/0: from byte 0 it is not what was written/);
+    assert.deepEqual(left, []);
+  });
+
   test("no variable of systemd's own in it: systemd-run would replace it", () => {
     for (const argument of filesArgv("/dev/sdx", sampleClient, {
       kind: "files",
