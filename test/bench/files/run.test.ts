@@ -135,7 +135,7 @@ describe("a run of kind files", () => {
     assert.equal(host.streamed[1], "systemctl stop 'storage-lab-bench:lab:1:iscsi-files-short-[1].service'");
     assert.match(
       host.streamed[2] ?? "",
-      /iscsi-files-short-1-remove\.service .* rm -rf -- \/test\/storage-lab-bench\.files$/,
+      /iscsi-files-short-1-remove\.service .* rm -rf -- \/test\/storage-lab-bench\.files$/s,
     );
   });
 
