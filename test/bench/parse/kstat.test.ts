@@ -24,9 +24,14 @@ test("the ZIL of all pools is the one volume's that was written", () => {
     const text = recorded(name.replace("--zil--", "--objset-volume--"));
     assert.equal(kstatText(text, "dataset_name", "objset"), "tank/lun0");
     const volume = parseKstat(text, "objset");
-    // Half of the writes were flushed, all to the SLOG. The volume's were read a moment later.
-    const [commits = 0, later = 0] = [zil, volume].map((values) => values.get("zil_commit_count") ?? 0);
-    assert.ok(commits > 0 && later >= commits && later < commits * 1.5 + 50, `${commits}, ${later}`);
+    // Half of the writes were flushed, all to the SLOG.
+    const commits = zil.get("zil_commit_count") ?? 0;
+    assert.ok(commits > 0);
+    // A volume has a ZIL's counters of its own since ZFS 2.2; they were read a moment later.
+    const later = volume.get("zil_commit_count");
+    assert.equal(later !== undefined, versionOf(name) >= "2.2");
+    if (later !== undefined)
+      assert.ok(later >= commits && later < commits * 1.5 + 50, `${commits}, ${later}`);
     assert.ok((zil.get("zil_itx_metaslab_slog_bytes") ?? 0) > 0);
     assert.equal(zil.get("zil_itx_metaslab_normal_bytes"), 0);
     assert.ok((volume.get("nwritten") ?? 0) / (volume.get("writes") ?? 1) === 16384, "blocks of 16 KiB");

@@ -11,7 +11,7 @@ import { recorded, recordings } from "../../recorded.ts";
 import { assertNear, assertTotal } from "./total.ts";
 
 const poolOf = (name: string): string => (name.includes("name-with-blank") ? "old tank" : "tank");
-const isHeaded = (name: string): boolean => name.includes("-headed");
+const isHeaded = (name: string): boolean => /^ +capacity /m.test(recorded(name));
 const versionOf = (name: string): string => /([\d.]+)$/.exec(name)?.[1] ?? "";
 const sum = (rows: readonly VdevRates[], of: (row: VdevRates) => number): number =>
   rows.reduce((all, row) => all + of(row), 0);
@@ -30,7 +30,7 @@ for (const name of recordings("zpool-iostat")) {
   const times = text.split("\n").filter(beginsReport).map(Number);
 
   test(`${name}: one sample an interval; the report since boot leaves only its time`, () => {
-    assert.ok(samples.length >= 2);
+    assert.ok(samples.length >= 1);
     assert.deepEqual(
       samples.map(({ time }) => time),
       times.slice(-samples.length),
@@ -121,21 +121,15 @@ for (const version of recordings("zpool-iostat", /^classes-headed--/).map(versio
       "cache 1 virtio-D10",
     ]);
   });
+}
 
-  test(`both forms have the same rows and columns (${version})`, () => {
-    for (const situation of ["classes", "raidz-name-with-blank", "spare-replacing"]) {
-      const [headed, scripted] = ["headed", "scripted"].map(
-        (form) =>
-          parseZpoolIostat(
-            recorded(`zpool-iostat--${situation}-${form}--zfs-${version}`),
-            poolOf(situation),
-          )[0],
-      );
-      assert.deepEqual(
-        headed?.vdevs.map(({ name }) => name),
-        scripted?.vdevs.map(({ name }) => name),
-      );
-    }
+for (const name of recordings("zpool-iostat", /-headed--/)) {
+  test(`${name}: the same rows as with -H`, () => {
+    const [headed, scripted] = [name, name.replace("-headed--", "-scripted--")].map((form) =>
+      parseZpoolIostat(recorded(form), poolOf(name))[0]?.vdevs.map((vdev) => vdev.name),
+    );
+    assert.ok(headed && headed.length > 0);
+    assert.deepEqual(headed, scripted);
   });
 }
 
