@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { createFolder, type Folder, foldersWith } from "../folder.ts";
+import { createFolder, type Folder, foldersWith, shown } from "../folder.ts";
 import type { Say } from "../progress.ts";
 import type { Request } from "../schema/request.ts";
 import { type Environment, type Run, run } from "../schema/result.ts";
@@ -110,7 +110,7 @@ export function takeUp(
   for (const { folder, said } of earlier) {
     const other = difference(said.setup, setup);
     if (other === undefined) return resumed(folder, said, now, say);
-    say(`${folder.path} was interrupted and is not gone on with: ${other}`);
+    say(`${shown(folder.path)} was interrupted and is not gone on with: ${other}`);
   }
   const folder = createFolder(results, now);
   folder.write("request.json", `${JSON.stringify(request, null, 2)}\n`);
@@ -130,7 +130,9 @@ function resumed(folder: Folder, said: Unfinished, now: Date, say: Say): Attempt
   const mine = new Set(["request.json", file, ...[...kept.keys()].map((id) => `run-${id}.json`)]);
   const aside = folder.setAside((name) => !mine.has(name) && !ofKept(name));
   const again = aside.length === 0 ? "" : `; ${aside.length} files of runs that are made again are set aside`;
-  say(`goes on with ${folder.path}, begun ${said.started}: ${kept.size} runs are kept${again}`);
+  say(
+    `goes on with ${shown(folder.path)}, begun ${said.started}: ${kept.size} runs with figures are kept${again}`,
+  );
   return attempt(folder, said, kept, now);
 }
 

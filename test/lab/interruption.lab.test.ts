@@ -75,6 +75,7 @@ for (const [what, moment] of [
 
 test("the next up ends in the declared state, measured, with nothing left over", async () => {
   const said = await project.must(...up);
+  assert.match(said, /goes on with results\/lab\/\S+, begun .*: \d runs with figures are kept/);
   assert.doesNotMatch(said, /pending operations/, "nothing is left to be looked at by hand");
   const { results } = JSON.parse(await project.must("stack", "output", "--json", "--stack", "lab"));
   assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { type Outcome, result } from "../../bench/schema/result.ts";
 import { type Planned, Project, planned } from "./project.ts";
 
 /**
@@ -23,8 +24,6 @@ const on = (host: string, line: string) => project.on("lab", host, line);
 const sessions = async () => (await on("initiator", "iscsiadm -m session")).split("\n").sort();
 const operations = (steps: Planned[], op: string) =>
   steps.filter((step) => step.op === op).map(({ resource }) => resource);
-
-type Run = { protocol: string; direction: string; valid: boolean; bandwidth: number; clat: { p999: number } };
 
 describe("stack files", () => {
   test("lab A's hardware is planned without reaching it; each host is said once", async () => {
@@ -89,20 +88,34 @@ describe("from nothing", () => {
     assert.equal(outputs.targetIqn, "iqn.2026-09.com.example.lab:tank");
     assert.deepEqual(outputs.portals, { iscsi: "10.10.10.1:3260", iser: "10.10.10.1:3261" });
     assert.match(outputs.devices.iser, /^\/dev\/disk\/by-path\/ip-10\.10\.10\.1:3261-iscsi-iqn\..*-lun-0$/);
-    const runs = outputs.results as Run[];
+    const runs = outputs.results as Outcome["runs"];
     assert.deepEqual(
-      runs.map(({ protocol, direction, valid }) => [protocol, direction, valid]),
-      [
-        ["iscsi", "write", true],
-        ["iscsi", "read", true],
-        ["iser", "write", true],
-        ["iser", "read", true],
-      ],
+      runs.map(({ run, valid }) => [run, valid]),
+      ["iSCSI write", "iSCSI read", "iSER write", "iSER read"].map((run) => [run, true]),
     );
-    for (const run of runs) assert.ok(run.bandwidth > 0 && run.clat.p999 > 0, JSON.stringify(run));
+    for (const run of runs) {
+      const bandwidth = run.run.endsWith("write") ? run["write MB/s"] : run["read MB/s"];
+      assert.ok((bandwidth ?? 0) > 0 && (run["clat p99.9 ms"] ?? 0) > 0, JSON.stringify(run));
+    }
     assert.ok(existsSync(join(project.folder, outputs.summary)), outputs.summary);
+    assert.match(readFileSync(join(project.folder, outputs.report), "utf8"), /^<!doctype html>/i);
+    const { runs: measured } = result.parse(
+      JSON.parse(readFileSync(join(project.folder, outputs.summaryJson), "utf8")),
+    );
+    for (const { spec, preconditions } of measured) {
+      assert.ok(preconditions.length >= 9, `${spec.id}: ${preconditions.map(({ name }) => name).join(", ")}`);
+      assert.deepEqual(
+        preconditions.filter(({ holds }) => holds === false),
+        [],
+      );
+    }
     const raw = readdirSync(join(project.folder, outputs.rawFolder));
-    for (const file of ["fio-iser-read", "mpstat-storage-iscsi-write", "zpool-iostat"]) {
+    for (const file of [
+      "fio-iser-sequential-read",
+      "mpstat-storage-iscsi-sequential-write",
+      "zpool-iostat",
+      "telemetry",
+    ]) {
       assert.ok(
         raw.some((name) => name.startsWith(file)),
         `${file} in ${raw.join(" ")}`,

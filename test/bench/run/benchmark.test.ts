@@ -235,7 +235,7 @@ describe("the whole benchmark", { concurrency: true }, () => {
       [true, true],
     );
     assert.equal(readdirSync(join(scratch, "interrupted")).length, 2, "one folder, and latest");
-    assert.ok(said.some((line) => /goes on with .*interrupted.*: 1 runs are kept/.test(line)));
+    assert.ok(said.some((line) => /goes on with .*interrupted.*: 1 runs with figures are kept/.test(line)));
   });
 });
 

@@ -39,7 +39,10 @@ test("an interrupted benchmark goes on in its folder: what is valid is kept, the
   assert.deepEqual(readdirSync(join(first.folder.path, "attempt")).sort(), [
     ...["fio-cut.out", "fio-other.out", `run-${invalid.spec.id}.json`],
   ]);
-  assert.match(said.at(-1) ?? "", /1 runs are kept; 3 files of runs that are made again are set aside/);
+  assert.match(
+    said.at(-1) ?? "",
+    /1 runs with figures are kept; 3 files of runs that are made again are set aside/,
+  );
   // What was set aside is in nobody's way.
   second.folder.write("fio-cut.out", "again");
 });
