@@ -6,9 +6,6 @@ import { explain } from "../provider/errors.ts";
 import { Host, type HostAddress } from "../provider/host.ts";
 import { inProject } from "./folder.ts";
 import { sayTo } from "./progress.ts";
-import { outcomeOf } from "./report/outcome.ts";
-import { terminal } from "./report/terminal.ts";
-import { benchmark } from "./run/benchmark.ts";
 import { request } from "./schema/request.ts";
 
 /**
@@ -38,6 +35,12 @@ async function run(): Promise<number> {
   const asked = request.safeParse(parseJson(await text(process.stdin)));
   if (!asked.success)
     throw new TypeError(`the request is not of the form known here: ${z.prettifyError(asked.error)}`);
+  // Only now: whoever asks for something else doesn't wait for the charts' library.
+  const [{ benchmark }, { outcomeOf }, { terminal }] = await Promise.all([
+    import("./run/benchmark.ts"),
+    import("./report/outcome.ts"),
+    import("./report/terminal.ts"),
+  ]);
   const interruption = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => interruption.abort(signal));
