@@ -118,7 +118,8 @@ function pathOf({ elements, limit }: Diagnosis): Markup {
 function useOf({ used, capacity, share, unit }: Element): string {
   if (used === null && capacity === null) return "not measured";
   if (unit === "%") return orDash(used, percent);
-  const parts = `${orDash(used)} of ${capacity === null ? "?" : figure(capacity)} ${unit}`;
+  if (capacity === null) return `${orDash(used)} ${unit}`;
+  const parts = `${orDash(used)} of ${figure(capacity)} ${unit}`;
   return share === null ? parts : `${percent(share)}: ${parts}`;
 }
 

@@ -239,7 +239,13 @@ function diagnosisOf(protocol: "iscsi" | "iser", shape: Shape): Diagnosis {
           key: "storage-lab:fabric.link.steering: rps",
           atMost: 1338,
         },
-        { step: "measure again", sentence: "Measure both protocols again.", key: null, atMost: null },
+        {
+          step: "measure again",
+          sentence:
+            "Look at /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor,/sys/class/net/ib0/queues/rx-0/rps_cpus, then measure both protocols again.",
+          key: null,
+          atMost: null,
+        },
         {
           step: "no help",
           sentence: "More or faster disks would not help.",
