@@ -7,7 +7,7 @@ import { asUnit, type BenchHost } from "../../../bench/unit.ts";
 import { Host } from "../../../provider/host.ts";
 
 /**
- * Records the collectors' streams of both guests of a virtual lab that is up, while fio writes 12 s by iSER:
+ * Records the collectors' streams of both guests of a virtual lab that is up, while fio writes by iSER:
  * node test/bench/telemetry/record.ts .lab/STACK. Its LUN must hold the XFS that the stack makes.
  */
 
@@ -31,19 +31,19 @@ const kept = (host: Host, name: string): BenchHost => ({
 
 const state = (name: string) => ({ name, cpus: 1, versions: { sysstat: "12.7.5" } }) as unknown as HostState;
 const run = { stack: "lab", id: "record" };
-const telemetry = startTelemetry(
-  {
-    request: { stack: "lab", interval: 2, clients: [{ pool: "tank" }] } as unknown as Request,
-    run,
-    storage: kept(storage, "collector--storage-iser-write--linux-6.12"),
-    clients: [kept(initiator, "collector--client-iser-write--linux-6.12")],
-  },
-  "record",
-  12,
-  { storage: state("storage"), clients: [state("initiator")] },
-  { core: () => {} },
-);
-await telemetry.running;
+const begin = () =>
+  startTelemetry(
+    {
+      request: { stack: "lab", interval: 2, clients: [{ pool: "tank" }] } as unknown as Request,
+      run,
+      storage: kept(storage, "collector--storage-iser-write--linux-6.12"),
+      clients: [kept(initiator, "collector--client-iser-write--linux-6.12")],
+    },
+    "record",
+    12,
+    { storage: state("storage"), clients: [state("initiator")] },
+    { core: () => {} },
+  );
 const fio = [
   ...[
     "fio",
@@ -54,17 +54,23 @@ const fio = [
     "--rw=write",
     "--direct=1",
   ],
-  ...["--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=12", "--unlink=1"],
+  ...["--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=16", "--unlink=1"],
 ];
-const mount = 'mount "$(echo /dev/disk/by-path/*:3261-iscsi-*-lun-0)" /mnt && exec "$@"';
+const mount = 'mount "$(echo /dev/disk/by-path/*:3261-iscsi-*-lun-0)" /mnt && echo mounted && exec "$@"';
 const unit = {
   name: "storage-lab-bench:lab:record:fio.service",
   description: "fio for a recording",
   seconds: 120,
 };
+let telemetry: ReturnType<typeof startTelemetry> | undefined;
 const answer = await initiator.stream(asUnit(unit, ["unshare", "--mount", "sh", "-c", mount, "sh", ...fio]), {
   deadlineSeconds: 180,
+  // The file system is mounted and fio begins: the recording holds little else.
+  onLine() {
+    telemetry ??= begin();
+  },
 });
 console.error(answer.stdout, answer.stderr);
-await telemetry.stop();
+await telemetry?.running;
+await telemetry?.stop();
 process.exit(0);
