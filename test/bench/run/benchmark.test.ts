@@ -29,7 +29,9 @@ function surroundings(
   const telemetry = fake.fakeTelemetry();
   const initiator = fake.fakeInitiator(ofFio, change.initiator);
   return {
-    storage: fake.fakeStorage(change.storage),
+    storage: fake.fakeStorage(change.storage, (line) =>
+      line.includes("storage-lab-bench-cold") ? { lines: [] } : undefined,
+    ),
     clients: [initiator, initiator],
     initiator,
     telemetry: telemetry.start,
@@ -310,4 +312,51 @@ test("a matrix: each test by its own name, in the plan's order", async () => {
     found.runs.map(({ spec }) => spec.id),
     ["iser-sequential-write-512k-d1-j1-1", "iser-sequential-write-512k-d4-j1-1"],
   );
+});
+
+describe("the ARC's state", { concurrency: true }, () => {
+  const side = { io_bytes: 40e6, bw_bytes: 30e6, iops: 60, runtime: 1300, total_ios: 80 };
+  const idle = { io_bytes: 0, bw_bytes: 0, iops: 0, runtime: 0 };
+  const reads = (line: string) =>
+    fake.fio(line, line.includes("--rw=read") ? { read: side, write: idle } : {});
+  const holding = (bytes: number) => ({
+    storage: {
+      [fake.arcstats]: String(fake.storageTold[fake.arcstats]).replace(
+        /^(data_size\s+4\s+)\d+$/m,
+        `$1${bytes}`,
+      ),
+    },
+  });
+  const read = (arc: "cold" | "warm"): Partial<Request> => ({
+    ...{ tests: [sampleTest("read", { runtime: 1, arc })], protocols: ["iscsi"] },
+  });
+
+  test("cold: emptied by a unit on the storage host, and set back at the end in any case", async () => {
+    const hosts = surroundings(reads, holding(1000));
+    const found = await benchmark(into("cold", read("cold")), hosts);
+    assert.equal(found.runs[0]?.preconditions.find(({ name }) => name === "ARC cold")?.holds, true);
+    assert.deepEqual(unitsOf(hosts.storage.streamed), ["iscsi-sequential-read-512k-d16-j1-1-cold"]);
+    const restored = hosts.storage.applied.filter(({ say }) => /set back the ARC's settings/.test(say));
+    assert.equal(restored.length, 2, "before the first run, and after the last");
+  });
+
+  test("an ARC that still holds the file gives no cold figure", async () => {
+    await assert.rejects(
+      benchmark(into("not-cold", read("cold")), surroundings(reads, holding(200e6))),
+      /ARC cold: the ARC holds at most 5\.4 MB of data.*found: 200\.0 MB of data in the ARC/,
+    );
+  });
+
+  test("warm: the file is read once before; without accesses of the ARC nothing is said of it", async () => {
+    const hosts = surroundings(reads);
+    const found = await benchmark(into("warm", read("warm")), hosts);
+    assert.equal(found.runs[0]?.preconditions.find(({ name }) => name === "ARC warm")?.holds, null);
+    assert.deepEqual(unitsOf(hosts.initiator.streamed), [
+      ...[
+        "prefill-client1",
+        "iscsi-sequential-read-512k-d16-j1-1-warm1",
+        "iscsi-sequential-read-512k-d16-j1-1",
+      ],
+    ]);
+  });
 });
