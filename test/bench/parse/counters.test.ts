@@ -62,7 +62,9 @@ for (const name of recordings("grep", /^lio-statistics/)) {
     assert.ok(backstore && backstore.read >= 24 * mebibyte && backstore.read < 32 * mebibyte);
     const [lun] = luns;
     const target = "iqn.2026-09.com.example.lab:tank";
-    assert.deepEqual(lun, { target, tpg: 1, lun: 0, ...backstore });
+    // The LUN's were read a moment later.
+    assert.deepEqual(lun, { target, tpg: 1, lun: 0, ...backstore, commands: lun?.commands });
+    assertNear(lun?.commands ?? 0, backstore.commands, 0.01, "commands");
     const [session] = sessions;
     assert.deepEqual(
       [session?.target, session?.initiator],
