@@ -36,6 +36,7 @@ export class IscsiTarget extends pulumi.ComponentResource {
       });
       return [new Backstore(name, { host: args.host, name, device }, { parent: this })];
     });
+    // Its name is no output here: a RAM disk that is made anew must not take the target and its sessions with it.
     const name = ramdiskName(args.target);
     this.ramdisk =
       size === undefined ? undefined : new Ramdisk(name, { host: args.host, name, size }, { parent: this });
@@ -50,13 +51,13 @@ export class IscsiTarget extends pulumi.ComponentResource {
         ],
         luns: pulumi.output([
           ...backstores.map(({ name }, lun) => ({ lun, backstore: name })),
-          ...(this.ramdisk ? [{ lun: ramdiskLun, backstore: this.ramdisk.name, ramdisk: true }] : []),
+          ...(this.ramdisk ? [{ lun: ramdiskLun, backstore: name, ramdisk: true }] : []),
         ]),
         acls: args.initiators.map((initiator) => ({ initiator })),
         ...(chap && { chap: pulumi.secret(chap) }),
         ...(args.target.dropSessions !== undefined && { dropSessions: args.target.dropSessions }),
       },
-      { parent: this },
+      { parent: this, ...(this.ramdisk && { dependsOn: [this.ramdisk] }) },
     );
     this.registerOutputs({ iqn: this.target.iqn });
   }

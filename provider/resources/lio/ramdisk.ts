@@ -208,6 +208,10 @@ export const ramdisk: ResourceType<RamdiskInputs, RamdiskObserved> = {
   },
   plan,
   refusals,
+  refusesReplace: (_inputs, observed) => {
+    const [user] = observed ? lunsOf(observed.lio, observed.ramdisk?.path) : [];
+    return user && `It is ${user}: leave the RAM disk out for one up, then declare it anew`;
+  },
   hints: ({ host }, { lio, restore }) => preparedByOthers(lio, restore, host.name),
   named,
   found,

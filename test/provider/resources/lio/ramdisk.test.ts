@@ -149,6 +149,15 @@ describe("refused by name", () => {
       `RAM disk ${name} on storage is LUN 255 of target ${iqn}: remove that LUN or target first`,
     ]);
   });
+  test("a replace while it is a LUN, which its delete would refuse", async () => {
+    const observed = await observe(there);
+    assert.equal(
+      type.refusesReplace?.(inputs, observed),
+      `It is LUN 255 of target ${iqn}: leave the RAM disk out for one up, then declare it anew`,
+    );
+    assert.equal(type.refusesReplace?.(inputs, type.gone?.(observed, inputs)), undefined);
+    assert.equal(type.refusesReplace?.(inputs), undefined);
+  });
   test("a name that the other kind of backstore has", async () => {
     const [sentence = ""] = refusals(
       { ...inputs, name: "tank-lun0" },
