@@ -181,7 +181,7 @@ const target = z.strictObject({
   ramdisk: inYaml(size)
     .optional()
     .describe(
-      "Size of a RAM disk of LIO (rd_mcp) that the target has as LUN 255, so that workload transport measures the fabric without pool and disks: 256 MiB. It takes that much of the host's memory, at most half, and its contents are lost when the host restarts. To change the size, leave it out for one up. Default: none.",
+      "Size of a RAM disk of LIO (rd_mcp) that the target has as LUN 255, so that workload transport measures the fabric without pool and disks: 256 MiB. It takes that much of the host's memory, at most half, and its contents are lost when the host restarts. To change the size, leave it out for one up, with dropSessions where initiators are logged in. Default: none.",
     ),
   portals: z
     .strictObject({

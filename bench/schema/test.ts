@@ -59,8 +59,8 @@ export const io500Test = z.strictObject({
   kind: z.literal("io500"),
   ...named,
   seconds: seconds.describe("Of each writing phase."),
-  size: bytes.describe("Of the easy file at most."),
-  files: z.int().positive().describe("Of the metadata phases at most."),
+  size: bytes.describe("Of the easy file at most, and of the hard one."),
+  files: z.int().positive().describe("Of each of the metadata phases at most."),
 });
 export type Io500Test = z.infer<typeof io500Test>;
 
