@@ -20,7 +20,13 @@ export type Line = {
   readonly points: readonly (readonly [x: number, y: number | null])[];
 };
 
-export type Drawing = { readonly option: EChartsOption; readonly unit: string };
+export type Drawing = {
+  readonly option: EChartsOption;
+  readonly unit: string;
+  /** Left out: as wide and as high as all charts. */
+  readonly width?: number;
+  readonly height?: number;
+};
 
 const ink = "var(--soft)";
 const font = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
@@ -143,9 +149,9 @@ export const timed = (series: Series, interval: number): [number, number | null]
   series.map((value, n) => [(n + 1) * interval, value === null ? null : Number(value.toPrecision(4))]);
 
 /** The chart as SVG without a size of its own: the page gives it one. Ids and classes carry the chart's name. */
-export function svgOf({ option }: Drawing, name: string): string {
+export function svgOf({ option, width = chartWidth, height = chartHeight }: Drawing, name: string): string {
   const chart = (echarts as { init: typeof init }).init(null, null, {
-    ...{ renderer: "svg", ssr: true, width: chartWidth, height: chartHeight },
+    ...{ renderer: "svg", ssr: true, width, height },
   });
   try {
     chart.setOption(option);
