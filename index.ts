@@ -12,6 +12,7 @@ import { poolTolerates } from "./components/zfs-inputs.ts";
 import { type LabConfig, parseConfig } from "./config.ts";
 import { baseOf, readBase } from "./stack-file/base.ts";
 import { measuredTargets } from "./stack-file/benchmark.ts";
+import { experimentAsked, withExperiment } from "./stack-file/experiment.ts";
 
 /** The lab that the stack file describes, and its results. */
 
@@ -24,7 +25,8 @@ async function settings(): Promise<LabConfig> {
   const secretKeys = JSON.parse(process.env.PULUMI_CONFIG_SECRET_KEYS ?? "null") as string[] | null;
   try {
     const base = name === undefined ? undefined : await readBase(name, process.cwd());
-    return parseConfig(own, stack, { base, secretKeys: secretKeys ?? undefined });
+    const asked = withExperiment(own, base, experimentAsked(process.env));
+    return parseConfig(asked, stack, { base, secretKeys: secretKeys ?? undefined });
   } catch (error) {
     if (error instanceof RangeError) throw new pulumi.RunError(error.message);
     throw error;
@@ -119,7 +121,8 @@ function measure(of: LabConfig): Benchmark | undefined {
       request: pulumi
         .all([hostOf(server), pulumi.all(standing.map(({ facts }) => pulumi.output(facts)))])
         .apply(([storage, facts]) => benchmarkRequest(stack, of, storage, facts)),
-      settings: figureSettings(of),
+      // An experiment measures anew what has been measured before it.
+      settings: { ...figureSettings(of), occasion: experimentAsked(process.env)?.occasion },
     },
     { dependsOn: standing.map(({ client: one }) => one) },
   );

@@ -13,7 +13,7 @@ const note = z.strictObject({ pid: z.int().positive(), began: z.string() });
 const waitSeconds = 30;
 
 /** When a process began, in the kernel's ticks (proc(5), stat field 22): with it, a pid is one process for good. */
-function processBegan(pid: number): string | undefined {
+export function processBegan(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];

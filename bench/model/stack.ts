@@ -1,12 +1,18 @@
 import { type LabConfig, parseConfig } from "../../config.ts";
 import { baseOf, readBase } from "../../stack-file/base.ts";
+import { type ExperimentAsked, withExperiment } from "../../stack-file/experiment.ts";
 import { settingsOf } from "../../stack-file/read.ts";
 
 /**
  * A stack file as the stack's program reads it, without Pulumi: with its base, by the same schema and rules. Secrets
  * stay encrypted and have stand-ins, as no figure depends on them. RangeError where the file is not right.
+ * `experiment`: what an experiment puts in place of its benchmark.
  */
-export async function readStack(stack: string, folder: string): Promise<LabConfig> {
+export async function readStack(
+  stack: string,
+  folder: string,
+  experiment?: ExperimentAsked,
+): Promise<LabConfig> {
   if (!/^[A-Za-z0-9_.-]+$/.test(stack))
     throw new RangeError(`${JSON.stringify(stack)} is no stack's name; write lab for Pulumi.lab.yaml`);
   const own = await settingsOf(stack, folder);
@@ -19,7 +25,7 @@ export async function readStack(stack: string, folder: string): Promise<LabConfi
       );
     return [key, JSON.stringify(withStandIns(value, { made: 0 }))];
   });
-  return parseConfig(Object.fromEntries(settings), stack, { base });
+  return parseConfig(withExperiment(Object.fromEntries(settings), base, experiment), stack, { base });
 }
 
 const isSecret = (value: unknown): boolean =>
