@@ -41,9 +41,8 @@ function chart(
   const row = alike.flatMap(({ rows }) => rows).find((one) => one.metric === metric);
   if (bars.length < 2 || row === undefined) return undefined;
   const { unit, better } = row;
-  const best = bars.reduce((most, bar) =>
-    (better === "higher") === bar.cell.median > most.cell.median ? bar : most,
-  );
+  const sign = better === "higher" ? 1 : -1;
+  const best = bars.reduce((most, bar) => (sign * bar.cell.median > sign * most.cell.median ? bar : most));
   const known = bars.filter(({ cell }) => cell.difference?.moreThanNoise === true).length;
   const judged =
     known === 0
@@ -97,10 +96,6 @@ function drawing(bars: readonly Bar[], unit: string): Drawing {
           data: bars.map(({ colour, cell }) => ({
             value: rounded(cell.median),
             itemStyle: { color: colour },
-            label: {
-              ...{ show: true, position: "right", distance: 8, color: "var(--ink)", fontSize: 12 },
-              formatter: figure(cell.median),
-            },
           })),
           markLine: {
             ...{ silent: true, symbol: ["none", "none"], label: { show: false } },
@@ -111,6 +106,17 @@ function drawing(bars: readonly Bar[], unit: string): Drawing {
                 : [[{ coord: [rounded(cell.minimum), n] }, { coord: [rounded(cell.maximum), n] }]],
             ),
           },
+        },
+        {
+          // Nothing to see but the median in words, beyond the line's end; and the axis reaches as far.
+          ...{ type: "scatter", symbolSize: 0, silent: true },
+          data: bars.map(({ name, cell }) => ({
+            value: [rounded(cell.maximum), name],
+            label: {
+              ...{ show: true, position: "right", distance: 8, color: "var(--ink)", fontSize: 12 },
+              formatter: figure(cell.median),
+            },
+          })),
         },
       ],
     },

@@ -68,8 +68,9 @@ function tails(subjects: readonly Subject[]): string[] {
 /** Tests that only one column has: nothing to compare. */
 function lone(series: Comparison["series"], columns: number): string[] {
   if (columns < 2) return [];
-  const alone = series.filter(({ rows }) =>
-    rows.every(({ cells }) => cells.filter((cell) => cell !== null).length < 2),
+  const alone = series.filter(
+    ({ rows }) =>
+      rows.length > 0 && rows.every(({ cells }) => cells.filter((cell) => cell !== null).length < 2),
   );
   return alone.length === 0
     ? []
