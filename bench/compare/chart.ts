@@ -47,7 +47,9 @@ function chart(
   const judged =
     known === 0
       ? "No difference is known to be more than noise."
-      : `${known} of the differences are more than noise.`;
+      : known === 1
+        ? "One difference is more than noise."
+        : `${known} of the differences are more than noise.`;
   const name = (alike[0]?.title ?? "").replace(/^(iSCSI|iSER) /, "");
   return {
     id,
