@@ -1,14 +1,17 @@
 import {
+  CommandError,
   ConcurrentUpdateError,
+  type DestroyOptions,
   LocalWorkspace,
   PulumiCommand,
   Stack,
+  type UpOptions,
 } from "@pulumi/pulumi/automation/index.js";
 import { forgetPending } from "../../scripts/pending.ts";
 import { removeStaleLocks } from "../../scripts/stale-lock.ts";
 import { experimentVariable } from "../../stack-file/experiment.ts";
 import { BusyError, type Labs } from "./experiment.ts";
-import { reasonOf } from "./reason.ts";
+import { reasonOf } from "./pulumi-lines.ts";
 
 /**
  * Labs by Pulumi's Automation API, on this project and its stacks as they are. Nothing of it writes a stack file or
@@ -31,26 +34,27 @@ export function pulumiLabs(folder: string, signal: AbortSignal): Labs {
         );
     };
     const its = await Stack.select(stack, workspace);
-    const options = () => ({
-      onOutput: byLine(hear),
-      onError: byLine(hear),
-      signal,
-      color: "never" as const,
-    });
-    const step = async <T>(work: () => Promise<T>): Promise<T> => {
+    const step = async <T>(work: (options: Options) => Promise<T>): Promise<T> => {
       for (const { stack: locked, line } of await removeStaleLocks(process.env.PULUMI_BACKEND_URL)) {
         hear(line);
         await forgetPending(locked);
       }
+      const printed: string[] = [];
+      const both = (line: string): void => {
+        printed.push(line);
+        hear(line);
+      };
       try {
-        return await work();
+        return await work({ onOutput: byLine(both), onError: byLine(both), signal, color: "never" });
       } catch (cause) {
+        if (!(cause instanceof CommandError)) throw cause;
+        const reason = reasonOf(printed.join("\n"));
         if (cause instanceof ConcurrentUpdateError)
           throw new BusyError(
             `another Pulumi works on stack ${stack}; when it has ended, the same experiment goes on from here`,
-            { cause: new Error(reasonOf(cause.message)) },
+            { cause: new Error(reason) },
           );
-        throw new Error(reasonOf(cause instanceof Error ? cause.message : String(cause)));
+        throw new Error(reason === "" ? cause.message : reason);
       }
     };
     return {
@@ -61,18 +65,20 @@ export function pulumiLabs(folder: string, signal: AbortSignal): Labs {
         return (deployment?.resources ?? []).some(({ type }) => !type.startsWith("pulumi:"));
       },
       up: () =>
-        step(async () => {
-          const { outputs } = await its.up(options());
+        step(async (options) => {
+          const { outputs } = await its.up(options);
           const result: unknown = outputs.rawFolder?.value;
           if (typeof result !== "string") throw new Error("the stack has no result among its outputs");
           return result;
         }),
       async destroy() {
-        await step(() => its.destroy(options()));
+        await step((options) => its.destroy(options));
       },
     };
   };
 }
+
+type Options = Pick<UpOptions & DestroyOptions, "onOutput" | "onError" | "signal" | "color">;
 
 /**
  * Pulumi in a session of its own: a Ctrl-C in the terminal reaches the experiment alone, which hands it on once. By

@@ -15,6 +15,7 @@ import { duration } from "../report/words.ts";
 import { pulumiLabs } from "./automation.ts";
 import { experiment, type Fingerprints, type Surroundings, takeUp } from "./experiment.ts";
 import { type Experiment, readExperiment } from "./file.ts";
+import { watching } from "./pulumi-lines.ts";
 import { type ExperimentState, hold, readState, writeState } from "./state.ts";
 
 /**
@@ -133,9 +134,10 @@ async function plan(wanted: Experiment): Promise<{ fingerprints: Fingerprints; s
 /** All that Pulumi prints goes to the stack's log; what says something new is shown. */
 function log(folder: string, say: (text: string) => void): (stack: string, line: string) => void {
   mkdirSync(folder, { recursive: true });
+  const telling = watching();
   return (stack, line) => {
     appendFileSync(join(folder, `${stack}.log`), `${line}\n`);
-    const text = line.trim();
-    if (text !== "" && !text.startsWith("@")) say(`${stack}: ${text}`);
+    const text = telling(line);
+    if (text !== undefined) say(`${stack}: ${text}`);
   };
 }

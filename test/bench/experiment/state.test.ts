@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { reasonOf } from "../../../bench/experiment/reason.ts";
 import { hold, readState, writeState } from "../../../bench/experiment/state.ts";
 
 const root = mkdtempSync(join(tmpdir(), "storage-lab-experiment-"));
@@ -40,18 +39,4 @@ test("two experiments at once of one name are refused; one of a dead process is 
     hold(folder)();
   }
   assert.deepEqual(readdirSync(folder), []);
-});
-
-test("why Pulumi failed, out of all that it printed", () => {
-  const printed = [
-    "Updating (lab):",
-    " +  storagelab:zfs:Pool tank creating (3s) error: disk by-id/x is not there",
-    " +  storagelab:zfs:Pool tank **creating failed** error: disk by-id/x is not there",
-    "Diagnostics:",
-    "  pulumi:pulumi:Stack (storage-lab-lab):",
-    "    error: update failed",
-  ].join("\n");
-  assert.equal(reasonOf(printed), "disk by-id/x is not there");
-  assert.equal(reasonOf("one\ntwo\n\nthree\nfour\nfive\nsix\n"), "two\nthree\nfour\nfive\nsix");
-  assert.equal(reasonOf("error: update failed"), "error: update failed");
 });
