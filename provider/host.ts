@@ -160,6 +160,7 @@ export class Host implements Connection {
     const lines = [...new Set(batch.map((question) => commandLine(question.argv)))];
     const body = [
       preamble,
+      frames.begin(),
       clockStart,
       ...lines.map((line, n) => frames.around(`${n}`, `${line} </dev/null`)),
       frames.around("clock", clockEnd),
@@ -192,6 +193,7 @@ export class Host implements Connection {
     const lock = locked ? lockScript(frames, plans[0]?.options.holder ?? "storage-lab") : "true";
     const body = [
       preamble,
+      frames.begin(),
       clockStart,
       frames.around("lock", lock),
       "[ $s -eq 0 ] || return 0",

@@ -37,6 +37,11 @@ export class Frames {
     return `${body}\ns=$?; printf '\\n%s %s %d\\n' '${this.#mark}' '${label}' "$s"; printf '\\n%s\\n' '${this.#mark}' >&2`;
   }
 
+  /** Comes first in a script: what ssh itself said before it (a banner, a socket of another's) is in no frame. */
+  begin(): string {
+    return this.around("begin", ":");
+  }
+
   /** The label and status of the frame that this line closes, if it closes one. */
   closed(line: string): { label: string; status: number } | undefined {
     const [mark, label, status] = line.split(" ");

@@ -1,12 +1,12 @@
 import { ParseError } from "../../provider/errors.ts";
 
 /**
- * /proc/interrupts and /proc/softirqs (proc(5)): a heading with the processors that are online, then for each source
- * how often each of them took it since boot, and for interrupts the controller and the devices.
+ * /proc/interrupts (proc(5)): a heading with the processors that are online, then for each source how often
+ * each of them took it since boot, the controller and the devices.
  */
 
 export type InterruptSource = {
-  /** The number or the short name: 36, LOC, NET_RX. */
+  /** The number or the short name: 36, LOC. */
   readonly name: string;
   /** What stands after the counts, blanks made one: "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0"; or nothing. */
   readonly device: string;
@@ -14,20 +14,17 @@ export type InterruptSource = {
   readonly counts: ReadonlyMap<number, number>;
 };
 
-export const parseInterrupts = (text: string): InterruptSource[] => table(text, "/proc/interrupts");
-export const parseSoftirqs = (text: string): InterruptSource[] => table(text, "/proc/softirqs");
-
 /** Errors of the interrupt controller, which no processor is counted for. */
 const whole = ["ERR", "MIS"];
 
-function table(text: string, what: string): InterruptSource[] {
+export function parseInterrupts(text: string): InterruptSource[] {
   const [heading = "", ...lines] = text.trimEnd().split("\n");
   const cores = heading
     .trim()
     .split(/\s+/)
     .map((name) => /^CPU(\d+)$/.exec(name)?.[1]);
   const unknown = (line: string): ParseError =>
-    new ParseError(`${what}: unknown line ${JSON.stringify(line.slice(0, 120))}`);
+    new ParseError(`/proc/interrupts: unknown line ${JSON.stringify(line.slice(0, 120))}`);
   return lines.flatMap((line) => {
     const [, name, rest] = /^\s*(\S+):\s*(.*)$/.exec(line) ?? [];
     if (name === undefined || rest === undefined) throw unknown(line);

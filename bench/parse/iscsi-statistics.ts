@@ -33,3 +33,25 @@ export function parseSessionStatistics(text: string): SessionStatistics[] {
   }
   return sessions;
 }
+
+/** Counters that stay where they are while nothing goes wrong (RFC 5427's error counts, iscsiadm's extended ones). */
+const faults = ["digest_err", "timeout_err", "tmfcmd_pdus", "rjt_pdus", "snack_pdus", "eh_abort_cnt"];
+
+/** What went wrong in the sessions between two looks, in words. A session that is new, or gone, is said as well. */
+export function sessionFaults(before: string, after: string): string[] {
+  const [earlier, later] = [before, after].map(
+    (text) => new Map(parseSessionStatistics(text).map((session) => [session.session, session])),
+  );
+  const ids = new Set([...(earlier?.keys() ?? []), ...(later?.keys() ?? [])]);
+  return [...ids].flatMap((id) => {
+    const [then, now] = [earlier?.get(id), later?.get(id)];
+    const name = `iSCSI session ${id} at ${(now ?? then)?.portal}`;
+    if (then === undefined) return [`${name} was logged in meanwhile`];
+    if (now === undefined) return [`${name} ended meanwhile`];
+    const grown = faults.flatMap((counter) => {
+      const by = (now.counters.get(counter) ?? 0) - (then.counters.get(counter) ?? 0);
+      return by > 0 ? [`${counter} +${by}`] : [];
+    });
+    return grown.length === 0 ? [] : [`${name}: ${grown.join(", ")}`];
+  });
+}

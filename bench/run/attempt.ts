@@ -1,5 +1,5 @@
 import { explain } from "../../provider/errors.ts";
-import { cpusOf } from "../evidence.ts";
+import { cpusOf, overheadOf } from "../evidence.ts";
 import { runFiles } from "../files/run.ts";
 import { isFio } from "../fio/argv.ts";
 import type { Folder } from "../folder.ts";
@@ -14,7 +14,7 @@ import { coldPrecondition } from "./arc.ts";
 import { type Bench, hostsOf } from "./bench.ts";
 import { type ClientPath, fioCommand } from "./fio.ts";
 import { idle } from "./idle.ts";
-import { type Measured, measureFio, overheadOf, poolOf, recordedWhile } from "./measure.ts";
+import { type Measured, measureFio, poolOf, recordedWhile } from "./measure.ts";
 import { readPath } from "./path.ts";
 import { prepareArc, syncPools } from "./prepare.ts";
 import { linkPrecondition, mtuPrecondition, poolPrecondition, sessionPrecondition } from "./readiness.ts";
@@ -168,6 +168,7 @@ async function measurePhased(
     ...{ aboveLink: null, overhead: overheadOf(recording), evidence: null, diagnosis: null },
     warnings: [
       ...phased.warnings,
+      ...recording.hosts.flatMap(({ faults }) => faults ?? []),
       ...(others > 0
         ? [`measured by client ${client.name} alone; kind ${spec.test.kind} is one client's`]
         : []),

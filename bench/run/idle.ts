@@ -1,5 +1,6 @@
 import { ParseError } from "../../provider/errors.ts";
 import { expect } from "../../provider/resource.ts";
+import { parseProcStat } from "../parse/proc-stat.ts";
 import type { Precondition } from "../schema/result.ts";
 import type { BenchHost } from "../unit.ts";
 
@@ -74,19 +75,19 @@ export function parseLoad(text: string): Load {
 }
 
 function parseLook(clock: string, processes: string): Look {
-  const [up = "", cpuLine = "", ...lines] = linesOf(clock);
+  const [up = "", ...lines] = linesOf(clock);
   const uptime = Number(/^(\d+\.\d+) \d+\.\d+$/.exec(up)?.[1]);
-  const cpu = /^cpu\s+(\d[\d ]+)$/.exec(cpuLine)?.[1]?.split(" ").map(Number);
-  if (Number.isNaN(uptime) || cpu === undefined || cpu.length < 8) {
-    throw new ParseError(`/proc/uptime and /proc/stat expected in ${JSON.stringify(clock.slice(0, 80))}`);
+  if (Number.isNaN(uptime)) {
+    throw new ParseError(`/proc/uptime expected in ${JSON.stringify(clock.slice(0, 80))}`);
   }
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = cpu;
+  const isStat = (line: string): boolean => /^[a-z]/.test(line);
+  const { user, nice, system, irq, softirq, steal } = parseProcStat(lines.filter(isStat).join("\n")).all;
   const disks = new Map<string, number>();
-  for (const line of lines) {
+  for (const line of lines.filter((line) => !isStat(line))) {
     const disk = /^\s*\d+\s+\d+ (\S+) \d+ \d+ (\d+) \d+ \d+ \d+ (\d+) /.exec(line);
-    if (disk?.[1] !== undefined) disks.set(disk[1], Number(disk[2]) + Number(disk[3]));
-    else if (!/^[a-z_]+\d* \d/.test(line))
-      throw new ParseError(`/proc: unknown line ${JSON.stringify(line)}`);
+    if (disk?.[1] === undefined)
+      throw new ParseError(`/proc/diskstats: unknown line ${JSON.stringify(line)}`);
+    disks.set(disk[1], Number(disk[2]) + Number(disk[3]));
   }
   const whole = [...disks].filter(([name]) => !isPart(name, disks));
   return {

@@ -2,7 +2,7 @@ import { ParseError } from "../../provider/errors.ts";
 import { expect } from "../../provider/resource.ts";
 import { diagnose } from "../diagnosis/diagnose.ts";
 import { arcstats } from "../environment/storage.ts";
-import { cpusOf, evidenceOf } from "../evidence.ts";
+import { cpusOf, evidenceOf, overheadOf } from "../evidence.ts";
 import type { FioSpec } from "../fio/argv.ts";
 import { aboveLink } from "../fio/judge.ts";
 import { mergeReports } from "../fio/merge.ts";
@@ -101,6 +101,7 @@ export async function measureFio(
       ...clients.flatMap(({ client, report }) =>
         report.warnings.map((warning) => (clients.length > 1 ? `${client}: ${warning}` : warning)),
       ),
+      ...recording.hosts.flatMap(({ faults }) => faults ?? []),
       ...(test.backstore === "volume" ? servedByArc(read?.bandwidth ?? null, poolOf(recording)) : []),
     ],
     mountOptions: new Map(
@@ -180,11 +181,6 @@ export function poolOf(recording: Pick<Recording, "hosts">): ValidRun["pool"] {
   if (pools.length === 0) return null;
   const sum = (of: "read" | "written") => pools.reduce((all, pool) => all + (mean(pool[of]) ?? 0), 0);
   return { read: sum("read"), write: sum("written") };
-}
-
-export function overheadOf(recording: Pick<Recording, "hosts">): number | null {
-  const shares = recording.hosts.flatMap(({ collector }) => collector?.share ?? []);
-  return shares.length === 0 ? null : Math.max(...shares);
 }
 
 /** Null where one of them isn't known. */

@@ -58,9 +58,6 @@ const released = (bench: Bench, { host }: BenchClient, path: PathState): Promise
   );
 };
 
-/** Is this line the table of what is mounted, which comes before anything that the program prints? */
-export const isMountTable = (line: string): boolean => /^\s*"filesystems":/.test(line);
-
 function mountOptions(answer: Answer, path: PathState, { client, host }: BenchClient): string {
   const table = documents(answer.stdout).documents.find(({ value }) => "filesystems" in (value as object));
   const mount = table && parseMounts(table.value)[0];

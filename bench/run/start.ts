@@ -1,5 +1,5 @@
-import { expect } from "../../provider/resource.ts";
 import { documents } from "../parse/documents.ts";
+import { clockAhead, now } from "../telemetry/clock.ts";
 import type { BenchHost } from "../unit.ts";
 
 /**
@@ -27,21 +27,6 @@ export const gated = (folder: string, argv: readonly string[]): string[] => [
 
 export const isWaiting = (line: string): boolean => line === '{"waits": true}';
 
-/** How far a host's clock is ahead of ours, in ms, and the half of the round trip: so much it may be wrong. */
-export type Clock = { readonly ahead: number; readonly within: number };
-
-/** Of some looks the one with the shortest round trip. */
-export async function clockOf(host: BenchHost, looks = 3): Promise<Clock> {
-  const found: Clock[] = [];
-  for (let n = 0; n < looks; n += 1) {
-    const asked = Date.now();
-    const text = expect(host, await host.ask(["date", "+%s%3N"]), "its clock").trim();
-    const answered = Date.now();
-    found.push({ ahead: Number(text) - (asked + answered) / 2, within: (answered - asked) / 2 });
-  }
-  return found.reduce((best, one) => (one.within < best.within ? one : best));
-}
-
 /** Long enough for every client to be told before the moment comes. */
 const leadMilliseconds = 1500;
 
@@ -50,12 +35,12 @@ export async function open(
   gates: readonly { readonly host: BenchHost; readonly folder: string }[],
   holder: string,
 ): Promise<void> {
-  const clocks = new Map<BenchHost, Clock>();
+  const clocks = new Map<BenchHost, Awaited<ReturnType<typeof clockAhead>>>();
   await Promise.all(
-    [...new Set(gates.map(({ host }) => host))].map(async (host) => clocks.set(host, await clockOf(host))),
+    [...new Set(gates.map(({ host }) => host))].map(async (host) => clocks.set(host, await clockAhead(host))),
   );
-  const slowest = Math.max(...[...clocks.values()].map(({ within }) => within));
-  const moment = Date.now() + leadMilliseconds + 4 * slowest;
+  const slowest = Math.max(...[...clocks.values()].map(({ error }) => error));
+  const moment = now() + leadMilliseconds + 4 * slowest;
   await Promise.all(
     gates.map(({ host, folder }) => {
       const theirs = Math.round(moment + (clocks.get(host)?.ahead ?? 0));

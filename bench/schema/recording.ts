@@ -126,7 +126,16 @@ export const hostRecording = z.strictObject({
   txg: txgSeries.nullable(),
   luns: z.array(lunSeries),
   perf: perfSeries.nullable().optional().describe("Null: the host doesn't allow it, as `unread` says."),
-  unread: z.array(z.string()).optional().describe("What could not be recorded on this host and why, in words."),
+  faults: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "What went wrong in the host's iSCSI sessions meanwhile, by their own counters. Left out: nothing.",
+    ),
+  unread: z
+    .array(z.string())
+    .optional()
+    .describe("What could not be recorded on this host and why, in words."),
   collector: z
     .strictObject({
       cpuSeconds: z.number().describe("CPU time of the collector and its programs, by its unit's cgroup."),

@@ -26,6 +26,8 @@ export type Told = {
   readonly noPerf: string | undefined;
   /** The collector's unit, by whose cgroup its own CPU time is known. */
   readonly unit: string;
+  /** What went wrong in its sessions meanwhile. */
+  readonly faults: readonly string[];
 };
 
 export function recordHost(told: Told, line: TimeLine): HostRecording {
@@ -94,6 +96,7 @@ export function recordHost(told: Told, line: TimeLine): HostRecording {
     txg: pools[0]?.txg ?? null,
     perf,
     ...(unread.length === 0 ? {} : { unread }),
+    ...(told.faults.length === 0 ? {} : { faults: [...told.faults] }),
     collector,
     gaps,
   };

@@ -1,5 +1,6 @@
 import { ParseError } from "../../provider/errors.ts";
 import { expect } from "../../provider/resource.ts";
+import { sessionFaults } from "../parse/iscsi-statistics.ts";
 import type { Live } from "../progress.ts";
 import { spareSeconds } from "../run/bench.ts";
 import type { HostRecording, Recording } from "../schema/recording.ts";
@@ -129,6 +130,7 @@ async function begin(
       return {
         ...{ host: host.name, role, cpus: state.cpus, frames, ahead, clockError: error, tools, pools },
         ...{ noPerf, unit: cgroup },
+        faults: before === undefined || after === undefined ? [] : sessionFaults(before, after),
         files: rawFiles(host.name, job, frames, tools, {
           ...(before === undefined ? {} : { "iscsi-sessions-before": before }),
           ...(after === undefined ? {} : { "iscsi-sessions-after": after }),

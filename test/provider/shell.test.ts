@@ -54,6 +54,15 @@ test("frames keep the answers apart: status, stdout and stderr of each, without 
   );
 });
 
+test("what ssh says before the script is in no frame", async () => {
+  const frames = new Frames();
+  const script = [frames.begin(), frames.around("a", "echo answer; echo error >&2")].join("\n");
+  const { stdout, stderr } = await sh(script);
+  const noise = "ControlSocket /tmp/x already exists, disabling multiplexing\n";
+  const found = frames.parse(`Welcome\n${stdout}`, `${noise}${stderr}`).get("a");
+  assert.deepEqual(found, { status: 0, stdout: "answer\n", stderr: "error\n" });
+});
+
 test("a script that arrives in part runs nothing", async () => {
   const script = whole("echo ran");
   const { stdout } = await sh(script.slice(0, script.lastIndexOf("main")));

@@ -162,7 +162,8 @@ function plan(desired: SessionInputs | undefined, observed: SessionObserved, inp
       ...(record === undefined ? [] : [{ say: `forget ${place}`, argv: [...on, "-o", "delete"] }]),
       ...[...observed.disks.keys()].map((path) => ({
         say: `wait until ${path} is gone`,
-        until: ["test", "!", "-e", path],
+        // A link whose disk has just gone is still listed: it is there until udev removes it.
+        until: ["test", "!", "-L", path],
         deadlineSeconds: 30,
       })),
     ];

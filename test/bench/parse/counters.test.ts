@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseHardware, parsePciNames } from "../../../bench/environment/hardware.ts";
 import { parseIbCounters } from "../../../bench/parse/infiniband.ts";
-import { parseSessionStatistics } from "../../../bench/parse/iscsi-statistics.ts";
+import { parseSessionStatistics, sessionFaults } from "../../../bench/parse/iscsi-statistics.ts";
 import { lioCounters, parseLioStatistics } from "../../../bench/parse/lio.ts";
 import { parsePerfStat } from "../../../bench/parse/perf.ts";
 import { ParseError } from "../../../provider/errors.ts";
@@ -153,4 +153,19 @@ test("any text is parsed or a ParseError", () => {
   assertTotal((text) => parseLioStatistics(parseGrep(text)), recorded("grep--lio-statistics--linux-6.12"));
   assertTotal(parseSessionStatistics, recorded("iscsiadm--session-statistics--open-iscsi-2.1.11"));
   assertTotal(parsePerfStat, recorded("perf--intervals--6.1.187"));
+});
+
+test("what went wrong in sessions is said by what their counters grew; a relogin too", () => {
+  const before = recorded("iscsiadm--session-statistics--open-iscsi-2.1.11");
+  assert.deepEqual(sessionFaults(before, before), []);
+  const after = before
+    .replace("\tdigest_err: 0", "\tdigest_err: 2")
+    .replace("\ttimeout_err: 0", "\ttimeout_err: 1")
+    .replace("\tscsicmd_pdus: 452", "\tscsicmd_pdus: 900")
+    .replace("[sid: 6,", "[sid: 7,");
+  assert.deepEqual(sessionFaults(before, after), [
+    "iSCSI session 5 at 10.10.10.1,3260: digest_err +2, timeout_err +1",
+    "iSCSI session 6 at 10.10.10.1,3261 ended meanwhile",
+    "iSCSI session 7 at 10.10.10.1,3261 was logged in meanwhile",
+  ]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type InterruptSource, parseInterrupts, parseSoftirqs } from "../../../bench/parse/interrupts.ts";
+import { type InterruptSource, parseInterrupts } from "../../../bench/parse/interrupts.ts";
 import { parseNetDev } from "../../../bench/parse/net-dev.ts";
 import { type CpuTimes, parseProcStat } from "../../../bench/parse/proc-stat.ts";
 import { ParseError } from "../../../provider/errors.ts";
@@ -38,17 +38,6 @@ for (const name of recordings("cat", /^proc-stat/)) {
     );
     assert.ok(sources.some(({ device }) => /virtio/.test(device)));
     assert.ok(sources.some((source) => source.name === "LOC" && source.device === "Local timer interrupts"));
-  });
-}
-
-for (const name of recordings("cat", /^proc-softirqs/)) {
-  test(`${name}: all kinds`, () => {
-    const kinds = parseSoftirqs(recorded(name));
-    assert.deepEqual(
-      kinds.map((kind) => kind.name),
-      ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"],
-    );
-    assert.ok(kinds.every(({ device }) => device === ""));
   });
 }
 
@@ -109,7 +98,6 @@ for (const [what, parse, bad, said] of [
   ["/proc/stat", parseProcStat, "intr 5\nctxt 6\n", /cpu, cpuN, intr and ctxt expected/],
   ["/proc/interrupts", parseInterrupts, "  CPU0 CPU1\n 24: 1\n", /unknown line " 24: 1"/],
   ["/proc/interrupts", parseInterrupts, "  CPU0 core\n 24: 1 2\n", /unknown line " {2}CPU0 core"/],
-  ["/proc/softirqs", parseSoftirqs, "  CPU0\n HI many\n", /unknown line " HI many"/],
   ["/proc/net/dev", parseNetDev, "Inter-|\n face |bytes\n", /unknown columns/],
   [
     "/proc/net/dev",
@@ -128,6 +116,5 @@ for (const [what, parse, bad, said] of [
 test("any text is parsed or a ParseError", () => {
   assertTotal(parseProcStat, recorded("cat--proc-stat--linux-6.12"));
   assertTotal(parseInterrupts, recorded("cat--proc-interrupts--linux-6.12"));
-  assertTotal(parseSoftirqs, recorded("cat--proc-softirqs--linux-6.12"));
   assertTotal(parseNetDev, recorded("cat--proc-net-dev--linux-6.12"));
 });

@@ -155,7 +155,7 @@ export function fakeInitiator(ofFio: (line: string) => Streamed = fio, change: R
     ask(argv: readonly string[]) {
       if (!/^\/sys\/class\/block\/sd\w\/stat$/.test(argv[1] ?? "")) {
         return argv[0] === "date"
-          ? Promise.resolve({ argv, status: 0, stdout: `${Date.now()}\n`, stderr: "" })
+          ? Promise.resolve({ argv, status: 0, stdout: `${(Date.now() / 1000).toFixed(9)}\n`, stderr: "" })
           : host.ask(argv);
       }
       looks += 1;

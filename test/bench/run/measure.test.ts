@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expectFio, overlap, togetherPrecondition } from "../../../bench/run/fio.ts";
-import { overheadOf, poolOf, servedByArc } from "../../../bench/run/measure.ts";
+import { poolOf, servedByArc } from "../../../bench/run/measure.ts";
 import { CommandError } from "../../../provider/errors.ts";
 import { exampleRecording } from "../example.ts";
 import { benchHost } from "../sample.ts";
@@ -26,16 +26,6 @@ test("several pools are added; a gap is no zero", () => {
   const two = [{ ...storage, vdevs: [of([10, null, 20], [1, 1, 1]), of([5, 5, 5], [3, 3, 3])] }];
   assert.deepEqual(poolOf({ hosts: two }), { read: 20, write: 4 });
   assert.equal(poolOf({ hosts: [{ ...storage, vdevs: [] }] }), null);
-});
-
-test("the overhead is the busier host's", () => {
-  const collector = (share: number) => ({ cpuSeconds: 1, seconds: 10, share });
-  const both = [
-    { ...storage, collector: collector(0.4) },
-    { ...storage, collector: collector(0.9) },
-  ];
-  assert.equal(overheadOf({ hosts: both }), 0.9);
-  assert.equal(overheadOf({ hosts: [{ ...storage, collector: null }] }), null);
 });
 
 test("of several clients' times the common one is measured; too little in common is none", () => {

@@ -30,6 +30,26 @@ export const serving: readonly Scenario[] = [
     afterDelete: unprepareLio,
   },
   {
+    type: "lio:Ramdisk",
+    host: "storage",
+    guests: ["storage"],
+    base: () => [],
+    create: () => ({ name: "under", size: "32 MiB" }),
+    replace: { name: "another", size: "64 MiB" },
+    proofs: {
+      create: [
+        [`cat ${lio}/core/rd_mcp_*/under/enable`, /^1$/],
+        [`cat ${lio}/core/rd_mcp_*/under/info`, /PAGES\/PAGE_SIZE: 8192\*4096/],
+      ],
+      replace: [[`cat ${lio}/core/rd_mcp_*/another/info`, /PAGES\/PAGE_SIZE: 16384\*4096/]],
+      delete: [
+        [`ls -d ${lio}/core/rd_mcp_*/* 2>&1 || true`, /No such file/],
+        ["grep -cE 'under|another' /etc/rtslib-fb-target/saveconfig.json || true", /^0$/],
+      ],
+    },
+    afterDelete: unprepareLio,
+  },
+  {
     type: "lio:Target",
     host: "storage",
     guests: ["storage"],

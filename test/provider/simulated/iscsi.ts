@@ -249,7 +249,7 @@ export class SimulatedInitiator extends SimulatedHost {
     }
     const there = (path: string): boolean => this.#paths().some(([known]) => known === path);
     if (line.startsWith("test -b ")) return there(line.slice(8));
-    if (line.startsWith("test ! -e ")) return !there(line.slice(10));
+    if (/^test ! -[eL] /.test(line)) return !there(line.slice(10));
     return super.holds(argv);
   }
 

@@ -232,7 +232,7 @@ describe("planning a session", () => {
     assert.deepEqual(lines(plan(undefined, await observe(loggedIn))), [
       "timeout 180 iscsiadm -m session -r 1 --logout",
       `${node} -o delete`,
-      `until test ! -e ${disk}`,
+      `until test ! -L ${disk}`,
     ]);
     assert.deepEqual(plan(undefined, await observe(nothing)), []);
   });
