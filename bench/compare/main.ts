@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { RefusedError } from "../../provider/errors.ts";
 import { inProject, shown } from "../folder.ts";
@@ -37,7 +37,7 @@ export async function main(args: string[]): Promise<number> {
   });
   if (values.html !== undefined) {
     writeFileSync(values.html, html(found));
-    process.stdout.write(`${shown(join(process.cwd(), values.html))}\n`);
+    process.stdout.write(`${shown(resolve(values.html))}\n`);
   } else if (values.json) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
   else process.stdout.write(values.markdown ? markdown(found) : `${terminal(found)}\n`);
   return 0;
