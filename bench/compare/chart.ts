@@ -2,7 +2,7 @@ import type { Drawing } from "../report/charts.ts";
 import type { Chart } from "../report/figure.ts";
 import { figure, protocolNames } from "../report/words.ts";
 import type { Cell, Comparison, Series } from "./comparison.ts";
-import { differenceWords, saysTheSame } from "./tables.ts";
+import { differenceWords } from "./tables.ts";
 
 /** A figure of one test in all columns: a bar is the median, the line on it reaches from the least repeat to the most. */
 
@@ -13,15 +13,14 @@ export function chartsOf({ columns, series }: Comparison): Chart[] {
   return tests.flatMap((key, t) => {
     const alike = series.filter(({ test }) => JSON.stringify(test) === key);
     const metrics = [...new Set(alike.flatMap(({ rows }) => rows.map(({ metric }) => metric)))];
-    return metrics
-      .filter((metric) => isDrawn(metric, alike[0]))
-      .flatMap((metric, m) => chart(`compare-${t + 1}-${m + 1}`, metric, alike, columns) ?? []);
+    return (
+      metrics
+        // Of latencies the middle and the tail are drawn.
+        .filter((metric) => !metric.endsWith("p99"))
+        .flatMap((metric, m) => chart(`compare-${t + 1}-${m + 1}`, metric, alike, columns) ?? [])
+    );
   });
 }
-
-/** Of latencies the middle and the tail are drawn. */
-const isDrawn = (metric: string, series: Series | undefined): boolean =>
-  series !== undefined && !saysTheSame(series, metric) && !metric.endsWith("p99");
 
 function chart(
   id: string,

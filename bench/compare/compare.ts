@@ -105,9 +105,20 @@ function oneSeries(
     title: seriesOf({ spec }),
     protocol: protocols ? null : spec.protocol,
     test: spec.test,
-    rows: [...metrics.values()].map((metric) => rowOf(metric, runs, spec, references, against)),
+    rows: [...metrics.values()]
+      .map((metric) => rowOf(metric, runs, spec, references, against))
+      .filter((row) => !saysTheSame(spec, row)),
     limits: runs.map(([first]) => limitOf(first)),
   };
+}
+
+/**
+ * MB/s of large blocks and IOPS of small ones are what is looked at; the other of the two is the same divided by the
+ * block size, and to test it too would count each difference twice. What a published lab gives is kept.
+ */
+function saysTheSame({ test }: RunSpec, { metric, published }: Row): boolean {
+  if (test.kind !== "fio" || published.some((found) => found.length > 0)) return false;
+  return metric.endsWith(test.blockSize < 65536 ? "bandwidth" : "IOPS");
 }
 
 function limitOf(run: ValidRun | undefined): string | null {

@@ -32,24 +32,15 @@ export const settingWords = ({ test }: Series): string =>
       ? `${test.files} files`
       : `${test.seconds} s`;
 
-/** MB/s of large blocks and IOPS of small ones are what is looked at; the other of the two says the same again. */
-export function saysTheSame({ test, rows }: Series, metric: string): boolean {
-  if (test.kind !== "fio") return false;
-  if (rows.find((row) => row.metric === metric)?.published.some((found) => found.length > 0)) return false;
-  return metric.endsWith(test.blockSize < 65536 ? "bandwidth" : "IOPS");
-}
-
 export function figuresTable({ columns, references, series }: Comparison): Table {
   return {
     head: ["", ...columns.map(({ name }) => name), ...references.map(({ name }) => labName(name))],
     rows: series.flatMap((one) =>
-      one.rows
-        .filter(({ metric }) => !saysTheSame(one, metric))
-        .map(({ metric, unit, cells, published }) => [
-          `${one.title}: ${metric}${unit === "" || unit === metric ? "" : `, ${unit}`}`,
-          ...cells.map(cellWords),
-          ...published.map((found) => publishedCell(found, unit)),
-        ]),
+      one.rows.map(({ metric, unit, cells, published }) => [
+        `${one.title}: ${metric}${unit === "" || unit === metric ? "" : `, ${unit}`}`,
+        ...cells.map(cellWords),
+        ...published.map((found) => publishedCell(found, unit)),
+      ]),
     ),
   };
 }
