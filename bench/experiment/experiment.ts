@@ -74,6 +74,11 @@ export function takeUp(
     }
     return before.phase === "done" ? before : { ...before, phase: "measured", error: null };
   });
+  for (const { stack, stood, standing } of earlier?.labs ?? [])
+    if (standing && !stood && !stacks.includes(stack))
+      say(
+        `${stack} is no longer in the experiment, which has built it; it stays up. Take it down by: npm run -s pulumi -- destroy --stack ${stack}`,
+      );
   return { schema: 1, began: earlier?.began ?? occasion, labs };
 }
 
@@ -137,8 +142,9 @@ export async function experiment(
       if (lab.phase === "measured") lab = note({ ...lab, phase: "done" });
     } catch (error) {
       if (signal.aborted || error instanceof BusyError) throw error;
-      lab = note({ ...lab, phase: "failed", error: explain(error) });
-      say(`${name}: failed: ${lab.error}`);
+      const reason = explain(error);
+      lab = note({ ...lab, phase: "failed", error: lab.error === null ? reason : `${lab.error}\n${reason}` });
+      say(`${name}: failed: ${reason}`);
     }
   }
   return state;

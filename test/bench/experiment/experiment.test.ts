@@ -243,3 +243,22 @@ test("a lab that is measured again and still stands is still the experiment's to
   await run(stateOf(kept, doneLab("b")));
   assert.deepEqual(asked, ["a up", "a destroy"]);
 });
+
+test("a lab that is no longer in the file, and was built for it, is told of", async () => {
+  const { run, said } = bench({});
+  const gone = (stack: string, stood: boolean) => labOf(stack, { phase: "up", standing: true, stood });
+  await run(stateOf(doneLab("a"), doneLab("b"), gone("c", false), gone("d", true)));
+  assert.deepEqual(
+    said.filter((line) => line.includes("no longer")).map((line) => line.split(" ")[0]),
+    ["c"],
+  );
+});
+
+test("a lab that fails and can't be taken down has both reasons", async () => {
+  const { run } = bench({
+    ...{ "a stands": false, "a up": new Error("no such disk"), "a destroy": new Error("host is gone") },
+    ...{ "b stands": false, "b up": "results/b/1", "b destroy": true },
+  });
+  const { labs } = await run();
+  assert.deepEqual([labs[0]?.error, labs[0]?.standing], ["no such disk\nhost is gone", true]);
+});
