@@ -3,8 +3,8 @@ import { locked } from "./cache.ts";
 import { cacheRoot } from "./environment.ts";
 import { duration } from "./progress.ts";
 import { acceleratorStep } from "./steps/accelerator.ts";
-import { browser, browserPackage } from "./steps/browser.ts";
 import { commandPluginStep } from "./steps/command-plugin.ts";
+import { testPackages } from "./steps/for-tests.ts";
 import { imageMissing, imageStep } from "./steps/image.ts";
 import { installBySudo, packagesStep, refuseOtherMachines, wantedPackages } from "./steps/packages.ts";
 import { pulumiMissing, pulumiStep } from "./steps/pulumi-cli.ts";
@@ -14,7 +14,7 @@ import { runSteps, type Step } from "./steps.ts";
 
 /**
  * Brings what the project needs beyond node_modules, in order; what is there already is only looked at. Stacks
- * are made for whoever works here; tests make their own, and leave this folder as it is. Tests also need a browser.
+ * are made for whoever works here; tests make their own, and leave this folder as it is. Tests also need a browser and fio.
  *
  * Tried on Debian 12, as root and as a normal user (bootstrapping in user namespaces), with Node 20, with and
  * without Go, and with an operator's own Pulumi. Not tried: Ubuntu, where the kernel may ask for an AppArmor profile
@@ -25,10 +25,7 @@ export async function setUp({ stacks, tests = false }: { stacks: boolean; tests?
   refuseOtherMachines();
   const root = cacheRoot();
   const missing = await Promise.all([pulumiMissing(), qemuMissing(), imageMissing()]);
-  const packages = [
-    ...wantedPackages(missing.includes(true)),
-    ...(tests && browser() === undefined ? [browserPackage] : []),
-  ];
+  const packages = [...wantedPackages(missing.includes(true)), ...(tests ? testPackages() : [])];
   const machine: Step[] = [
     packagesStep(packages),
     pulumiStep,

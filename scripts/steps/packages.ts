@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { execa } from "execa";
 import type { Step } from "../steps.ts";
-import { browserPackage } from "./browser.ts";
+import { browserPackage } from "./for-tests.ts";
 
 /** Debian's packages, the only thing that set-up changes outside the project and the cache, and may need sudo for. */
 
@@ -39,7 +39,7 @@ export function packagesStep(wanted: readonly string[]): Step {
   return {
     name: "Debian packages",
     why: wanted.includes(browserPackage)
-      ? "they build the guests' image; tests open reports in the browser"
+      ? "they build the guests' image; tests open reports in the browser and ask fio"
       : "they build the guests' image",
     get command() {
       return commandFor(missing);

@@ -15,7 +15,7 @@ import { differenceWords } from "../../../bench/compare/tables.ts";
 import { terminal } from "../../../bench/compare/terminal.ts";
 import { readReference } from "../../../bench/reference.ts";
 import { RefusedError } from "../../../provider/errors.ts";
-import { browser, browserPackage } from "../../../scripts/steps/browser.ts";
+import { browser, browserPackage } from "../../../scripts/steps/for-tests.ts";
 import { exampleResult } from "../example.ts";
 import { repeated } from "./repeated.ts";
 

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { shadeOf } from "../../../bench/report/heat.ts";
 import { html } from "../../../bench/report/html.ts";
-import { browser, browserPackage } from "../../../scripts/steps/browser.ts";
+import { browser, browserPackage } from "../../../scripts/steps/for-tests.ts";
 import { exampleRecording, exampleResult } from "../example.ts";
 
 /** The report as a reader has it: opened from a file, in a browser. Pictures are kept in $STORAGE_LAB_SCREENSHOTS. */
