@@ -286,7 +286,12 @@ export function saveSteps(lio: Lio, restore: Restore, own: string): Step[] {
             argv: ["cp", "-p", file, copy],
           },
         ]),
-    { say: "save LIO's configuration", argv: ["targetctl", "save"], onceAtEnd: true },
+    // rtslib writes the file anew without waiting for the disk: after a power failure what was removed would be back.
+    {
+      say: "save LIO's configuration",
+      argv: ["sh", "-c", 'targetctl save && sync "$0" "$1"', file, restore.folder],
+      onceAtEnd: true,
+    },
   ];
 }
 

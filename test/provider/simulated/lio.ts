@@ -91,7 +91,7 @@ export class SimulatedLio extends SimulatedHost {
       for (const path of argv.slice(1)) this.#cut(path);
     else if (program === "cp" && option === "-p") this.write(rest[1] ?? "", this.#textOf(rest[0] ?? ""));
     else if (program === "modprobe") this.#load(option === "-a" ? rest : argv.slice(1));
-    else if (line === "targetctl save") this.#save();
+    else if (line === "targetctl save" || rest[0] === 'targetctl save && sync "$0" "$1"') this.#save();
     else if (line !== "systemctl start sys-kernel-config.mount" && argv.at(-1) !== `${configfs}/dbroot`)
       throw new Error(`the simulated host was not told of: ${line}`);
   }

@@ -35,6 +35,9 @@ const refusals = (
   observed: Observed,
   known = desired ?? lun0,
 ): string[] => type.refusals?.(desired, observed, known, "lab/test") ?? [];
+/** The removed is gone on the disk, too, before the step has ended. */
+const saved =
+  'sh -c targetctl save && sync "$0" "$1" /etc/rtslib-fb-target/saveconfig.json /etc/rtslib-fb-target';
 const lines = (steps: Step[]): string[] =>
   steps.map((step) => {
     if ("argv" in step) return step.argv.join(" ");
@@ -78,7 +81,9 @@ describe("planning a backstore", () => {
     const path = `${core}/iblock_${freeIndex("lun2", new Set())}`;
     const serial = derivedSerial("lab/test", "storage", "lun2");
     assert.deepEqual(
-      lines(plan(lun2, await observe(lun2, noLio))).filter((line) => !line.startsWith("sh -c")),
+      lines(plan(lun2, await observe(lun2, noLio))).filter(
+        (line) => line === saved || !line.startsWith("sh -c"),
+      ),
       [
         "systemctl start sys-kernel-config.mount",
         "modprobe -a target_core_mod target_core_iblock iscsi_target_mod",
@@ -90,7 +95,7 @@ describe("planning a backstore", () => {
         `/dev/zvol/tank/lun2 > ${path}/lun2/udev_path`,
         `${serial} > ${path}/lun2/wwn/vpd_unit_serial`,
         `1 > ${path}/lun2/enable`,
-        "targetctl save",
+        saved,
       ],
     );
   });
@@ -112,13 +117,13 @@ describe("planning a backstore", () => {
     const steps = lines(plan(lun0, half));
     assert.ok(steps.every((step) => !step.startsWith("mkdir")));
     assert.ok(steps.includes(`1 > ${core}/iblock_376375/lun0/enable`));
-    assert.equal(steps.at(-1), "targetctl save");
+    assert.equal(steps.at(-1), saved);
   });
 
   test("one that runs but is not saved is saved; a restore that failed keeps the file's other content", async () => {
     const observed = await observe(lun0, withAttributes);
     const unsaved = { ...observed, restore: { ...observed.restore, blocks: new Map() } };
-    assert.deepEqual(lines(plan(lun0, unsaved)), ["targetctl save"]);
+    assert.deepEqual(lines(plan(lun0, unsaved)), [saved]);
     const empty = {
       ...observed,
       lio: { ...observed.lio, blocks: new Map(), targets: new Map() },
@@ -126,7 +131,7 @@ describe("planning a backstore", () => {
     };
     const folder = "/etc/rtslib-fb-target";
     const copy = `cp -p ${folder}/saveconfig.json ${folder}/saveconfig-${observed.restore.fingerprint}.json`;
-    assert.deepEqual(lines(plan(lun0, empty)).slice(-2), [copy, "targetctl save"]);
+    assert.deepEqual(lines(plan(lun0, empty)).slice(-2), [copy, saved]);
     assert.match(
       plan(lun0, empty).at(-2)?.say ?? "",
       /which holds lun1, iqn\.2026-09\.com\.example\.lab:tank, not running now/,
@@ -138,7 +143,7 @@ describe("planning a backstore", () => {
     const observed = await observe(lun0, withAttributes);
     assert.deepEqual(lines(plan(other, observed)), [
       `0 > ${core}/iblock_376375/lun0/attrib/emulate_tpu`,
-      "targetctl save",
+      saved,
     ]);
     assert.deepEqual(type.current(observed, other).attributes, { emulate_tpu: "1" });
   });
@@ -147,7 +152,7 @@ describe("planning a backstore", () => {
     const observed = await observe(lun0, withAttributes);
     assert.deepEqual(lines(plan(undefined, observed, lun0)), [
       `rmdir ${core}/iblock_376375/lun0 ${core}/iblock_376375`,
-      "targetctl save",
+      saved,
     ]);
     assert.deepEqual(plan(undefined, await observe(lun2, oneTarget), lun2), []);
   });

@@ -30,6 +30,9 @@ const plan = (desired: RamdiskInputs | undefined, observed: Observed): Step[] =>
   type.plan(desired, observed, desired ?? inputs, "lab/test");
 const refusals = (desired: RamdiskInputs | undefined, observed: Observed): string[] =>
   type.refusals?.(desired, observed, desired ?? inputs, "lab/test") ?? [];
+/** The removed is gone on the disk, too, before the step has ended. */
+const saved =
+  'sh -c targetctl save && sync "$0" "$1" /etc/rtslib-fb-target/saveconfig.json /etc/rtslib-fb-target';
 const lines = (steps: Step[]): string[] =>
   steps.map((step) => {
     if ("argv" in step) return step.argv.join(" ");
@@ -100,7 +103,7 @@ describe("planning a RAM disk", () => {
       `${/serial (\S+)/.exec(steps[2]?.say ?? "")?.[1]} > ${path}/wwn/vpd_unit_serial`,
       `1 > ${path}/enable`,
     ]);
-    assert.equal(lines(steps).at(-1), "targetctl save");
+    assert.equal(lines(steps).at(-1), saved);
   });
 
   test("the first on a host brings LIO up, now and at boot", async () => {
@@ -113,14 +116,14 @@ describe("planning a RAM disk", () => {
   test("one that runs and is not saved is saved", async () => {
     const observed = await observe(there);
     const unsaved = { ...observed, restore: { ...observed.restore, ramdisks: new Map() } };
-    assert.deepEqual(lines(plan(inputs, unsaved)), ["targetctl save"]);
+    assert.deepEqual(lines(plan(inputs, unsaved)), [saved]);
   });
 
   test("removed with its number's folder; a delete of nothing is nothing", async () => {
     const observed = await observe(there);
     assert.deepEqual(lines(plan(undefined, observed)), [
       `rmdir ${core}/rd_mcp_0/${name} ${core}/rd_mcp_0`,
-      "targetctl save",
+      saved,
     ]);
     const gone = type.gone?.(observed, inputs) ?? observed;
     assert.deepEqual(plan(undefined, gone), []);
