@@ -64,6 +64,8 @@ export type ApplyOptions = {
 /** How long one script may take before the host counts as hung. Pools of slow disks take minutes to destroy. */
 const scriptDeadline = 30 * 60_000;
 const lockDeadlineSeconds = 600;
+/** What Node's timers count to, 24.8 days; a benchmark of a million files may reckon with more. */
+const longestTimeout = 2 ** 31 - 1;
 /** OpenSSH's MaxSessions is 10 for a connection; stay below it, since the benchmark shares the connection. */
 const sessionsAtOnce = 6;
 /** How long questions and plans wait for company before they travel. */
@@ -266,7 +268,7 @@ export class Host implements Connection {
     const child = execa(file ?? "sh", rest, {
       input: script,
       reject: false,
-      timeout,
+      timeout: Math.min(timeout, longestTimeout),
       stripFinalNewline: false,
       cwd: projectFolder,
       maxBuffer: 256 * 1024 * 1024,

@@ -268,6 +268,11 @@ test("interrupted, a plan stops at the step that it is at", async () => {
   assert.equal(existsSync(file("after-interrupt")), false);
 });
 
+test("a deadline may be longer than a timer counts", async () => {
+  const { stdout } = await here().stream(["echo", "ran"], { deadlineSeconds: 4_000_802 });
+  assert.equal(stdout, "ran\n");
+});
+
 test("a stream hands over lines while the program runs", async () => {
   const lines: string[] = [];
   const answer = await here().stream(["sh", "-c", "echo one; echo two; exit 3"], {
