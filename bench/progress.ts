@@ -39,7 +39,7 @@ export function live(
 ): Live {
   const began = performance.now();
   let said = began;
-  const last = new Map<string, { bytes: number; ms: number; rate: number; left: number }>();
+  const last = new Map<string, { name: string; bytes: number; ms: number; rate: number; left: number }>();
   const cores = new Map<string, Pick<Core, "core" | "busy">>();
   const line = (what: string, left: number): void => {
     said = performance.now();
@@ -52,9 +52,11 @@ export function live(
     },
     fio(report, client = "") {
       const now = transferred(report);
-      const before = last.get(client) ?? { bytes: 0, ms: 0 };
       if (now === undefined) return;
-      const { ms } = now;
+      const { ms, name } = now;
+      // What read the file into the ARC has ended; the run counts from nothing.
+      if (last.get(client)?.name !== name) last.delete(client);
+      const before = last.get(client) ?? { bytes: 0, ms: 0 };
       const bytes = now.read + now.written;
       // When its ramp is over, fio counts from nothing again.
       if (ms < before.ms) last.delete(client);
@@ -64,11 +66,12 @@ export function live(
         "seconds" in total
           ? total.seconds - ms / 1000
           : ((total.bytes - bytes) * ms) / Math.max(1, bytes) / 1000;
-      last.set(client, { bytes, ms, rate, left });
+      last.set(client, { name, bytes, ms, rate, left });
       if (!due()) return;
       const all = [...last.values()];
       const sum = all.reduce((rates, one) => rates + one.rate, 0);
-      line(`${sum.toFixed(1)} MB/s`, Math.max(...all.map((one) => one.left)));
+      const what = name === warming ? "reading into the ARC, " : "";
+      line(`${what}${sum.toFixed(1)} MB/s`, Math.max(...all.map((one) => one.left)));
     },
     phase({ phase, done, bandwidth }) {
       if (!due()) return;
@@ -83,15 +86,21 @@ export function live(
   };
 }
 
+/** The name of the fio job that reads the test file into the ARC. */
+export const warming = "warm";
+
 /** What a fio has moved so far, over its jobs, and the ms that it has measured. Undefined: no report of fio. */
-export function transferred(report: string): { read: number; written: number; ms: number } | undefined {
+export function transferred(
+  report: string,
+): { name: string; read: number; written: number; ms: number } | undefined {
   type Side = { io_bytes: number; runtime: number };
-  const value = documents(report).documents[0]?.value as { jobs?: { read: Side; write: Side }[] } | undefined;
+  type Jobs = { jobname: string; read: Side; write: Side }[];
+  const value = documents(report).documents[0]?.value as { jobs?: Jobs } | undefined;
   const jobs = value?.jobs;
   if (jobs === undefined || jobs.length === 0) return undefined;
   const sum = (of: "read" | "write"): number => jobs.reduce((all, job) => all + job[of].io_bytes, 0);
   const ms = Math.max(...jobs.flatMap(({ read, write }) => [read.runtime, write.runtime]));
-  return { read: sum("read"), written: sum("write"), ms };
+  return { name: jobs[0]?.jobname ?? "", read: sum("read"), written: sum("write"), ms };
 }
 
 /** ", busiest core storage 3 at 88 %, initiator 0 at 20 %" */

@@ -1,6 +1,6 @@
 import { reporting, testFile } from "../fio/argv.ts";
 import { prefillArgv, prefillSize } from "../fio/prefill.ts";
-import type { Live } from "../progress.ts";
+import { type Live, warming } from "../progress.ts";
 import type { PathState } from "../schema/result.ts";
 import type { RunSpec } from "../schema/test.ts";
 import { chill } from "./arc.ts";
@@ -64,7 +64,13 @@ export async function prepareArc(
     paths.map(async ({ which, path }, n) => {
       const { client, host } = which;
       const argv = [
-        ...["fio", "--name=warm", `--filename=${testFile(client)}`, `--size=${test.size}`, "--bs=1048576"],
+        ...[
+          "fio",
+          `--name=${warming}`,
+          `--filename=${testFile(client)}`,
+          `--size=${test.size}`,
+          "--bs=1048576",
+        ],
         ...["--iodepth=16", "--ioengine=libaio", "--direct=1", "--rw=read", ...reporting(5)],
       ];
       const seconds = Math.ceil(test.size / slowest);

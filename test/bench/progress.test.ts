@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, live } from "../../bench/progress.ts";
 
-const report = (bytes: number, runtime: number): string =>
-  JSON.stringify({ jobs: [{ read: { io_bytes: 0, runtime: 0 }, write: { io_bytes: bytes, runtime } }] });
+const report = (bytes: number, runtime: number, jobname = "write"): string =>
+  JSON.stringify({
+    jobs: [{ jobname, read: { io_bytes: 0, runtime: 0 }, write: { io_bytes: bytes, runtime } }],
+  });
 
 test("the rate is the current one, the time left that of all runs, and one core a host stands for it", () => {
   const said: string[] = [];
@@ -17,6 +19,14 @@ test("the rate is the current one, the time left that of all runs, and one core 
     "iscsi write: 20.0 MB/s, busiest core: initiator 1 at 20 %, storage 3 at 92 %, 1:18 left",
     "iscsi write: 5.0 MB/s, busiest core: initiator 1 at 20 %, storage 3 at 92 %, 1:16 left",
   ]);
+});
+
+test("what reads the file into the ARC is said as such, and the run after it counts from nothing", () => {
+  const said: string[] = [];
+  const display = live((text) => said.push(text), "x", { seconds: 9 }, 0, 0);
+  display.fio(report(80e6, 2000, "warm"));
+  display.fio(report(15e6, 3000));
+  assert.deepEqual(said, ["x: reading into the ARC, 40.0 MB/s, 0:07 left", "x: 5.0 MB/s, 0:06 left"]);
 });
 
 test("a job that is done when its bytes are written", () => {
