@@ -54,13 +54,14 @@ async function changed(stack: string): Promise<boolean> {
   return Object.keys(last?.resourceChanges ?? {}).some((kind) => kind !== "same");
 }
 
-/** The summary's figures and its path; the other outputs have just been shown by Pulumi. */
+/** What the summary says before it goes into details, and where all of it is. */
 async function report(stack: string): Promise<void> {
-  const { summary } = (await pulumi("stack", "output", "--json", "--stack", stack)) as { summary?: unknown };
+  const outputs = await pulumi("stack", "output", "--json", "--stack", stack);
+  const { summary, report: page } = outputs as { summary?: unknown; report?: unknown };
   if (typeof summary !== "string" || !summary.endsWith(".md")) return;
   const text = await readFile(summary, "utf8").catch(() => undefined);
-  console.log(text === undefined ? "" : `\n${text.trimEnd()}`);
-  console.log(`\nReport: ${summary}`);
+  if (text !== undefined) console.log(`\n${text.split("<details>")[0]?.trimEnd()}`);
+  console.log(`\nReport: ${page}, ${summary}`);
 }
 
 process.exitCode = await start().catch(explain);

@@ -8,6 +8,8 @@ import { given } from "./words.ts";
 function kindsOf({ test }: RunSpec): readonly string[] {
   if (test.kind === "files") return [test.fileSize >= 2 ** 20 ? "long files" : "short files"];
   if (test.kind === "io500") return ["io500"];
+  // No lab published what its fabric does without a pool.
+  if (test.backstore === "ramdisk") return [];
   if (test.operation.startsWith("rand") && test.blockSize === 4096) return ["4 KiB random"];
   const isLarge = test.blockSize >= 131072 && test.sync === "none" && test.rateIops === null;
   if (["read", "write"].includes(test.operation) && isLarge) return ["sequential", "maximum throughput"];

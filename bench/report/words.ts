@@ -67,7 +67,10 @@ const parts: readonly Part[] = [
 
 /** A name for each run, by id: as short as tells them apart. iSER write; iSER read-iops 4 KiB depth 8 #2. */
 export function titlesOf(runs: readonly Pick<Run, "spec">[]): ReadonlyMap<string, string> {
-  const base = ({ protocol, test }: RunSpec): string => `${protocolNames[protocol]} ${test.test}`;
+  const base = ({ protocol, test }: RunSpec): string => {
+    const memory = test.kind === "fio" && test.backstore === "ramdisk" ? ", RAM disk" : "";
+    return `${protocolNames[protocol]} ${test.test}${memory}`;
+  };
   return new Map(
     runs.map(({ spec }) => {
       const alike = runs.filter((other) => base(other.spec) === base(spec));

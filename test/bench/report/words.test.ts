@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readReference } from "../../../bench/reference.ts";
+import { publishedOf } from "../../../bench/report/published.ts";
 import { duration, figure, given, size, testWords, titlesOf } from "../../../bench/report/words.ts";
 import type { RunSpec } from "../../../bench/schema/test.ts";
 import { exampleResult } from "../example.ts";
@@ -58,6 +60,18 @@ test("a run's title says what tells it apart from the others, and no more", () =
     [...titlesOf(swept).values()],
     ["iSCSI write depth 1 #1", "iSCSI write depth 8 #1", "iSCSI write depth 8 #2", "iSER write"],
   );
+});
+
+test("a run on the RAM disk says so, and no publication stands beside it", () => {
+  const memory = spec("a", {}, { backstore: "ramdisk" });
+  assert.deepEqual([...titlesOf([memory]).values()], ["iSCSI write, RAM disk"]);
+  const { figures } = readReference("lab-a");
+  const bandwidth = { direction: "write", metric: "bandwidth" } as const;
+  assert.deepEqual(
+    publishedOf(figures, first.spec, bandwidth).map(({ value }) => value),
+    [431],
+  );
+  assert.deepEqual(publishedOf(figures, memory.spec, bandwidth), []);
 });
 
 test("a test in words names what changes its figure", () => {
