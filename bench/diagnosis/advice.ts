@@ -1,5 +1,5 @@
 import type { Advice, Finding } from "../schema/diagnosis.ts";
-import { again, noHelp } from "./bounds.ts";
+import { again, noHelp, nothingToDo } from "./bounds.ts";
 import { answers } from "./needs.ts";
 import type { Found, Rule, Situation } from "./rule.ts";
 import { mbs, percent } from "./words.ts";
@@ -16,7 +16,13 @@ export const finding = ({ rule, found: { share: _, ...found } }: Ranked): Findin
   ...found,
 });
 
-const steps: readonly Advice["step"][] = ["configuration", "measure again", "hardware", "no help"];
+const steps: readonly Advice["step"][] = [
+  "configuration",
+  "measure again",
+  "hardware",
+  "no help",
+  "nothing to do",
+];
 
 export function adviceOf(
   situation: Situation,
@@ -29,7 +35,7 @@ export function adviceOf(
   const missed = asked.filter(({ met }) => met === false);
   if (asked.length > 0 && asked.every(({ met }) => met)) {
     const met = asked.map(({ need }) => need).join(", ");
-    return [noHelp(`What is needed of this run is met (${met}): nothing has to be changed or bought.`)];
+    return [nothingToDo(`What is needed of this run is met (${met}): nothing has to be changed or bought.`)];
   }
   const faults = ranked.filter(({ rule, found }) => rule.fault && !found.limits);
   const wanted = limiting === undefined ? withoutLimit(situation, ranked, advise) : advise(limiting);

@@ -59,3 +59,6 @@ export const hardware = (sentence: string): Advice => ({
 export const noHelp = (sentence: string): Advice => ({
   ...{ step: "no help", sentence, key: null, atMost: null },
 });
+export const nothingToDo = (sentence: string): Advice => ({
+  ...{ step: "nothing to do", sentence, key: null, atMost: null },
+});

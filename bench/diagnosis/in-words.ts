@@ -8,6 +8,7 @@ const headings: Record<Advice["step"], string> = {
   "measure again": "measure again",
   hardware: "hardware that would help",
   "no help": "what would not help",
+  "nothing to do": "nothing to do",
 };
 
 const evidenceOf = ({ evidence }: Finding): string[] => evidence.map((line) => `      ${line}`);

@@ -35,6 +35,9 @@ function overheads(valid: readonly ValidRun[], title: (run: Run) => string): str
     : [`The telemetry itself took 1 % or more of a host's CPU time in ${much.join(", ")}.`];
 }
 
+/** How the runner's warning of a read begins that the ARC served. */
+const fasterThanDisks = "read faster than the disks";
+
 /** Whether reads came from the ARC or from disks is the first thing to ask of a read's figure. */
 function reads(valid: readonly ValidRun[], arcMaximum: number, title: (run: Run) => string): string[] {
   const served = valid.flatMap((run) => {
@@ -45,9 +48,13 @@ function reads(valid: readonly ValidRun[], arcMaximum: number, title: (run: Run)
       : [{ run, read, pool }];
   });
   if (served.length === 0) return [];
+  // Those that were measured to be faster than the disks have a warning of their own.
+  const unsaid = served.filter(
+    ({ run }) => !run.warnings.some((warning) => warning.startsWith(fasterThanDisks)),
+  );
   return [
-    `direct=1 goes round the clients' page cache; the storage host's ARC stays on (at most ${size(arcMaximum)}). What it holds is not read from disks:`,
-    ...served.map(({ run, read, pool }) => {
+    `direct=1 goes round the clients' page cache; the storage host's ARC stays on (at most ${size(arcMaximum)}). What it holds is not read from disks${unsaid.length === 0 ? "." : ":"}`,
+    ...unsaid.map(({ run, read, pool }) => {
       const fromDisks = percent(Math.min(100, (pool.read / read.bandwidth) * 100));
       return `${title(run)}: the pool read ${figure(pool.read)} MB/s from its vdevs for ${figure(read.bandwidth)} MB/s to the clients (${fromDisks}).`;
     }),

@@ -48,8 +48,10 @@ export type Finding = z.infer<typeof finding>;
 
 export const advice = z.strictObject({
   step: z
-    .enum(["configuration", "measure again", "hardware", "no help"])
-    .describe("In this order: what costs nothing first; what would not help is said too."),
+    .enum(["configuration", "measure again", "hardware", "no help", "nothing to do"])
+    .describe(
+      "In this order: what costs nothing first; what would not help is said too. Or: the needs are met.",
+    ),
   sentence: z.string(),
   key: z.string().nullable().describe("The stack file's key and value, as it would be written there."),
   atMost: z.number().nullable().describe("MB/s that the next limit of the path allows; null: not known."),

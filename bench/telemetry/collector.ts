@@ -7,7 +7,7 @@ import { type Frame, frameReader } from "./frames.ts";
 
 /** collector.sh on one host: a unit whose frames come over one connection. */
 
-const script = readFileSync(join(import.meta.dirname, "collector.sh"), "utf8");
+export const script = readFileSync(join(import.meta.dirname, "collector.sh"), "utf8");
 
 /** A program that prints samples beside the counters. `signal`: how it ends with its output whole. */
 export type Program = {

@@ -12,11 +12,14 @@ import { readPath } from "../run/path.ts";
 import { prefill, syncPools } from "../run/prepare.ts";
 import { request as schema } from "../schema/request.ts";
 import { stopUnits } from "../unit.ts";
+import { hereInWords, measureHere, sharesHere } from "./overhead-here.ts";
 import { ratioOf } from "./ratio.ts";
 import { startTelemetry } from "./telemetry.ts";
 
 /**
- * What telemetry costs, measured in a lab that is up: node bench/telemetry/overhead.ts REQUEST.json [BLOCKS]
+ * What telemetry costs:
+ *   node bench/telemetry/overhead.ts REQUEST.json [BLOCKS]   in a lab that is up
+ *   node bench/telemetry/overhead.ts here [BLOCKS]           on this machine, without a lab
  *
  * The request is one that a benchmark has left in its results folder (request.json); its first fio test is run over
  * its first protocol. Runs with telemetry (A) and without (B) alternate as A B B A, so that a lab that slowly gets
@@ -28,7 +31,13 @@ const silent: Live = { fio: () => {}, core: () => {}, phase: () => {} };
 
 async function main(): Promise<void> {
   if (file === undefined || !/^[1-9]\d*$/.test(blocks)) {
-    throw new TypeError("usage: node bench/telemetry/overhead.ts REQUEST.json [BLOCKS, 6 by default]");
+    throw new TypeError("usage: node bench/telemetry/overhead.ts REQUEST.json|here [BLOCKS, 6 by default]");
+  }
+  if (file === "here") {
+    console.log(`${hereInWords}: ${blocks} blocks of four runs, telemetry every second`);
+    await compareRuns(measureHere);
+    tellShare("this machine", sharesHere());
+    return;
   }
   const request = schema.parse(JSON.parse(readFileSync(file, "utf8")));
   const spec = runsOf(request).find(isFio);
@@ -92,29 +101,37 @@ async function main(): Promise<void> {
   };
   try {
     for (const { which, path } of await paths()) await prefill(bench, which, path, silent);
-    // The first run after writing finds other caches than all that follow: it doesn't count.
-    await measure(false);
-    const pairs: { with: number[]; without: number[] }[] = [];
     console.log(`${spec.id}: ${blocks} blocks of four runs, telemetry every ${request.interval} s`);
-    for (let n = 1; n <= Number(blocks); n += 1) {
-      const first = await measure(true);
-      const without = [await measure(false), await measure(false)];
-      pairs.push({ with: [first, await measure(true)], without });
-      const shown = (values: readonly number[]): string => values.map((v) => v.toFixed(2)).join(" and ");
-      console.log(`block ${n}: with ${shown(pairs.at(-1)?.with ?? [])} MB/s, without ${shown(without)} MB/s`);
-    }
-    const { ratio, low, high } = ratioOf(pairs);
-    const less = (value: number): string => `${((1 - value) * 100).toFixed(1)} %`;
-    for (const [host, all] of shares) {
-      const mean = all.reduce((a, b) => a + b, 0) / all.length;
-      console.log(`CPU time of the collector on ${host}: ${mean.toFixed(2)} % of all its cores`);
-    }
-    console.log(
-      `overhead: ${less(ratio)} of throughput (95 % interval ${less(high)} to ${less(low)}, ${pairs.length} blocks)`,
-    );
+    await compareRuns(measure);
+    for (const [host, all] of shares) tellShare(host, all);
   } finally {
     await Promise.allSettled([...hosts.values()].map((host) => stopUnits(host, run)));
   }
+}
+
+function tellShare(host: string, shares: readonly number[]): void {
+  const mean = shares.reduce((a, b) => a + b, 0) / shares.length;
+  console.log(`CPU time of the collector on ${host}: ${mean.toFixed(2)} % of all its cores`);
+}
+
+/** Blocks of A B B A; what came of each, and of all. `measure`: MB/s of one run, with telemetry or without. */
+async function compareRuns(measure: (recorded: boolean) => Promise<number>): Promise<void> {
+  // The first run finds other caches than all that follow: it doesn't count.
+  await measure(false);
+  const pairs: { with: number[]; without: number[] }[] = [];
+  const shown = (values: readonly number[]): string => values.map((v) => v.toFixed(2)).join(" and ");
+  for (let n = 1; n <= Number(blocks); n += 1) {
+    const first = await measure(true);
+    const without = [await measure(false), await measure(false)];
+    const pair = { with: [first, await measure(true)], without };
+    pairs.push(pair);
+    console.log(`block ${n}: with ${shown(pair.with)} MB/s, without ${shown(without)} MB/s`);
+  }
+  const { ratio, low, high } = ratioOf(pairs);
+  const less = (value: number): string => `${((1 - value) * 100).toFixed(2)} %`;
+  console.log(
+    `overhead: ${less(ratio)} of throughput (95 % interval ${less(high)} to ${less(low)}, ${pairs.length} blocks)`,
+  );
 }
 
 try {

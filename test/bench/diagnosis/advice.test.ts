@@ -99,7 +99,7 @@ test("advice stops where the needs of this run are met", () => {
     advice.map(({ step, sentence }) => [step, sentence]),
     [
       [
-        "no help",
+        "nothing to do",
         "What is needed of this run is met (700 MB/s written): nothing has to be changed or bought.",
       ],
     ],
