@@ -5,6 +5,7 @@ import { evidence } from "../schema/evidence.ts";
 import { hardware, needs } from "../schema/needs.ts";
 import { diagnose } from "./diagnose.ts";
 import { inWords } from "./in-words.ts";
+import { namesOf } from "./rule.ts";
 
 /**
  * `bench diagnose RESULT.json|FOLDER`: diagnoses a stored result again from its runs' evidence and prints what
@@ -18,6 +19,11 @@ const stored = z.object({
   schema: z.literal(2),
   stack: z.string(),
   needs: needs.nullable(),
+  environment: z.object({
+    pools: z.array(z.object({ name: z.string() })),
+    volumes: z.array(z.object({ name: z.string() })),
+    targets: z.array(z.object({ iqn: z.string() })),
+  }),
   runs: z.array(
     z.discriminatedUnion("valid", [
       z.object({ valid: z.literal(true), spec: z.object({ id: z.string() }), evidence: evidence.nullable() }),
@@ -38,7 +44,11 @@ export function diagnoseStored(file: string, json: boolean): string {
   const request = join(file, "..", "request.json");
   const stated = existsSync(request) ? asked.safeParse(parseJson(request)).data?.hardware : undefined;
   const runs = found.data.runs.map((run) => {
-    const known = { needs: found.data.needs ?? undefined, hardware: stated };
+    const known = {
+      needs: found.data.needs ?? undefined,
+      hardware: stated,
+      names: namesOf(found.data.environment),
+    };
     const diagnosis = run.valid && run.evidence !== null ? diagnose(run.evidence, known) : null;
     const without = run.valid
       ? "it has phases, or no evidence was stored: nothing to diagnose"

@@ -13,6 +13,21 @@ export type Names = {
   readonly fabric: string;
 };
 
+/** Those of what was measured first: a key in advice is one of the stack file then. */
+export const namesOf = ({
+  pools,
+  volumes,
+  targets,
+}: {
+  readonly pools: readonly { readonly name: string }[];
+  readonly volumes: readonly { readonly name: string }[];
+  readonly targets: readonly { readonly iqn: string }[];
+}): Partial<Names> => ({
+  ...(pools[0] && { pool: pools[0].name }),
+  ...(volumes[0] && { volume: volumes[0].name }),
+  ...(targets[0] && { target: targets[0].iqn }),
+});
+
 /** One run as rules look at it. */
 export type Situation = {
   readonly evidence: Evidence;

@@ -174,7 +174,7 @@ function listen(client: string, live: Live, onWaiting: () => void) {
       // When its ramp is over, fio counts from nothing again.
       const before = progress.at(-1);
       if (before && now.read + now.written < before.read + before.written) progress.length = 0;
-      progress.push({ at: last, read: now.read, written: now.written });
+      progress.push({ at: last, ms: now.ms, read: now.read, written: now.written });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { ParseError } from "../../provider/errors.ts";
 import { expect } from "../../provider/resource.ts";
 import { diagnose } from "../diagnosis/diagnose.ts";
+import { namesOf } from "../diagnosis/rule.ts";
 import { arcstats } from "../environment/storage.ts";
 import { cpusOf, evidenceOf, overheadOf } from "../evidence.ts";
 import type { FioSpec } from "../fio/argv.ts";
@@ -77,7 +78,7 @@ export async function measureFio(
     ...{ spec, read, write, recording, environment, virtual: request.virtual },
     size: test.size * clients.length,
   });
-  const known = { needs: request.needs, hardware: request.hardware };
+  const known = { needs: request.needs, hardware: request.hardware, names: namesOf(environment) };
   return {
     command: paths.map((one) => fioCommand(one, spec)).join("\n"),
     ...{ began, read, write, cpus, evidence },

@@ -198,8 +198,13 @@ function record(told: readonly Stopped[], interval: number, { start, end }: Wind
   };
 }
 
-/** What a client had moved so far: bytes since its start, at a time of performance.now(). */
-export type Progress = { readonly at: number; readonly read: number; readonly written: number };
+/** What a client had moved so far: bytes since its start, in so many ms of its own, at a time of performance.now(). */
+export type Progress = {
+  readonly at: number;
+  readonly ms: number;
+  readonly read: number;
+  readonly written: number;
+};
 
 /** A client's MB/s at the times of a recording, from reports that come at other times; null outside of them. */
 export function onLine(
@@ -210,8 +215,9 @@ export function onLine(
     times.map((time) => {
       const next = reports.findIndex((report) => report.at >= time);
       const [before, after] = [reports[next - 1], reports[next]];
-      if (before === undefined || after === undefined) return null;
-      return (value(after) - value(before)) / (after.at - before.at) / 1000;
+      if (before === undefined || after === undefined || after.ms <= before.ms) return null;
+      // By fio's own time: the last report comes a while after the last I/O.
+      return (value(after) - value(before)) / (after.ms - before.ms) / 1000;
     });
   return { read: rate(({ read }) => read), written: rate(({ written }) => written) };
 }

@@ -198,9 +198,11 @@ describe("a recorded run of both hosts", () => {
 
 describe("what clients moved, on the line of the samples", () => {
   const reports = [
-    { at: 900, read: 0, written: 0 },
-    { at: 2000, read: 5e6, written: 0 },
-    { at: 4000, read: 9e6, written: 4e6 },
+    { at: 900, ms: 1000, read: 0, written: 0 },
+    { at: 2000, ms: 2100, read: 5e6, written: 0 },
+    // The last: printed a while after the last I/O, which was at 4,100 of fio's own time.
+    { at: 4000, ms: 4100, read: 9e6, written: 4e6 },
+    { at: 5500, ms: 4100, read: 9e6, written: 4e6 },
   ];
   test("steps of the reports; outside of them nothing is known", () =>
     assert.deepEqual(onLine([500, 1000, 2000, 3000, 4000, 5000], reports), {
