@@ -84,7 +84,6 @@ collect() {
   trap 'stopping=1' INT
   # A pipe that nobody writes to: read -t on it sleeps without a process.
   exec {never}<> <(:)
-  scratch=$(mktemp -d /dev/shm/storage-lab.XXXXXX) || exit 1
   while (($#)); do
     # shellcheck disable=SC2206 # a pattern becomes the files of today
     case $1 in
@@ -102,6 +101,8 @@ collect() {
   sleep_until 0
   frame
   read -r -t 0.15 -u "$never"
+  # Nothing is printed while it is there: who dies of a closed pipe leaves it behind.
+  scratch=$(mktemp -d "/dev/shm/storage-lab.$$.XXXXXX") || exit 1
   for name in "${names[@]}"; do
     start "$name" "${argv[@]:at + 1:argv[at]}"
     ((at += argv[at] + 1))

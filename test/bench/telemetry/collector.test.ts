@@ -19,6 +19,10 @@ const file = (name: string, text: string): string => {
   return join(scratch, name);
 };
 
+/** What a collector has in memory, by its process. */
+const leftBy = (pid: number | undefined): string[] =>
+  readdirSync("/dev/shm").filter((name) => name.startsWith(`storage-lab.${pid}.`));
+
 /** Run collector.sh here until `enough` frames have come, then end it as systemd does. */
 async function collect(argv: readonly string[], enough = 3) {
   const frames: Frame[] = [];
@@ -37,7 +41,7 @@ async function collect(argv: readonly string[], enough = 3) {
     stderr += String(data);
   });
   const [status, signal] = await once(child, "close");
-  return { frames, stderr, status, signal, rest: stdout };
+  return { frames, stderr, status, signal, rest: stdout, left: leftBy(child.pid) };
 }
 
 /** Says a line now and then, and one more when it is told to end; bash could not: its background jobs ignore SIGINT. */
@@ -81,10 +85,7 @@ describe("collector.sh", { concurrency: true }, () => {
     const found = await collect(["1", "0", "program", "mpstat", "INT", "1", "no-such-program"]);
     assert.equal(found.status, 1);
     assert.match(found.stderr, /mpstat has ended: .*no-such-program: command not found/);
-    assert.deepEqual(
-      readdirSync("/dev/shm").filter((name) => name.startsWith("storage-lab.")),
-      [],
-    );
+    assert.deepEqual(found.left, []);
   });
 
   test("it dies with its listener", async () => {
@@ -94,6 +95,7 @@ describe("collector.sh", { concurrency: true }, () => {
     child.stdout.once("data", () => child.stdout.destroy());
     const [status, signal] = await once(child, "exit");
     assert.deepEqual([status, signal], [null, "SIGPIPE"]);
+    assert.deepEqual(leftBy(child.pid), []);
   });
 });
 
