@@ -30,6 +30,11 @@ export function outcomeOf({ runs, folder, reports, verdicts }: Result): Outcome 
         ...(slowest && { "clat median ms": short(slowest.median) }),
         ...(slowest && slowest.p999 !== null && { "clat p99.9 ms": short(slowest.p999) }),
         ...(run.diagnosis?.limit && { "limited by": run.diagnosis.limit.sentence }),
+        ...(run.phases.length > 0 && {
+          phases: Object.fromEntries(
+            run.phases.map(({ phase, unit, value }) => [`${phase} ${unit}`, short(value)]),
+          ),
+        }),
         ...(run.score !== null && { score: short(run.score) }),
       };
     }),

@@ -240,6 +240,7 @@ export const outcome = z.strictObject({
       "clat median ms": z.number().optional(),
       "clat p99.9 ms": z.number().optional(),
       "limited by": z.string().optional(),
+      phases: z.record(z.string(), z.number()).optional().describe("Of a run that has several: write MiB/s."),
       score: z.number().optional(),
     }),
   ),

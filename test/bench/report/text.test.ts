@@ -178,6 +178,7 @@ test("files and the IO500 have phases; a score of ours is never taken for an off
   assert.match(text, /score of an IO500-shaped profile, not official \| 3\.10 \|/);
   assert.match(csv(phased), /"score, not official",3\.1,/);
   assert.match(outcomeOf(phased).runs[1]?.run ?? "", /not official/);
+  assert.deepEqual(outcomeOf(phased).runs[0]?.phases, { "write MiB/s": 651, "read MiB/s": 629 });
   const page = html(phased, []);
   assert.match(page, /<p class="big">3\.10\s*<small>score of an IO500-shaped profile, not official<\/small>/);
   assert.match(page, /<small>write<\/small>\s*651\s*<small>MiB\/s/);
