@@ -72,11 +72,9 @@ function kindOf(pciClass: string): PcieLink["kind"] | undefined {
 /** The link of a storage or network device; nothing of others, nor where the device has no PCIe link. */
 function pcieLink(name: string | undefined, files: ReadonlyMap<string, string>): PcieLink[] {
   const kind = kindOf(files.get("class") ?? "");
-  const [width, maximumWidth] = ["current_link_width", "max_link_width"].map((f) =>
-    Number(files.get(f) ?? 0),
-  );
+  const [width, maximumWidth] = ["current_link_width", "max_link_width"].map((f) => lanes(f, files.get(f)));
   const [speed, maximumSpeed] = ["current_link_speed", "max_link_speed"].map((f) =>
-    gigatransfers(files.get(f)),
+    gigatransfers(f, files.get(f)),
   );
   // Width 255 and speed "Unknown" are sysfs's words for a device that doesn't say.
   if (kind === undefined || !width || !maximumWidth || !speed || !maximumSpeed || width > 64) return [];
@@ -84,9 +82,19 @@ function pcieLink(name: string | undefined, files: ReadonlyMap<string, string>):
   return [{ device: name ?? `PCI ${ids}`, kind, width, maximumWidth, speed, maximumSpeed }];
 }
 
-/** "8.0 GT/s PCIe", before Linux 5.7 "8 GT/s". */
-const gigatransfers = (text: string | undefined): number =>
-  Number(/^([\d.]+) GT\/s/.exec(text ?? "")?.[1] ?? 0);
+function lanes(file: string, text = "0"): number {
+  if (!/^\d+$/.test(text)) throw new ParseError(`sysfs: ${file} is ${JSON.stringify(text)}, no number`);
+  return Number(text);
+}
+
+/** "8.0 GT/s PCIe", before Linux 5.7 "8 GT/s"; "Unknown" or "Unknown speed". */
+function gigatransfers(file: string, text = "Unknown"): number {
+  const [, rate, unknown] = /^(?:(\d+(?:\.\d+)?) GT\/s(?: PCIe)?|(Unknown(?: speed)?))$/.exec(text) ?? [];
+  if (rate === undefined && unknown === undefined) {
+    throw new ParseError(`sysfs: ${file} is ${JSON.stringify(text)}, no rate in GT/s`);
+  }
+  return Number(rate ?? 0);
+}
 
 /** `lspci -Dmm`: slot, then class, vendor and device in quotes, as `0000:00:02.0 "Ethernet controller" "Intel" "82574L" …`. */
 export function parsePciNames(text: string): Map<string, string> {

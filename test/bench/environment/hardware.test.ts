@@ -83,3 +83,17 @@ test("unknown lines are errors that quote them", () => {
   );
   assert.throws(() => parsePciNames("00:00.0 Host bridge\n"), /unknown line "00:00.0 Host bridge"/);
 });
+
+test("a width or a rate of an unknown form is an error that quotes it", () => {
+  const of = (file: string, value: string): string =>
+    ["class:0x010700", "current_link_width:8", "max_link_width:8", "current_link_speed:5.0 GT/s PCIe"]
+      .concat("max_link_speed:5.0 GT/s PCIe")
+      .filter((line) => !line.startsWith(file))
+      .concat(`${file}:${value}`)
+      .map((line) => `/sys/bus/pci/devices/0000:03:00.0/${line}\n`)
+      .join("");
+  const parse = (text: string) => () => parseHardware(text, new Map());
+  assert.throws(parse(of("max_link_width", "x8")), /max_link_width is "x8", no number/);
+  assert.throws(parse(of("current_link_speed", "fast")), /current_link_speed is "fast", no rate in GT\/s/);
+  assert.deepEqual(parse(of("current_link_speed", "Unknown"))().pcie, []);
+});
