@@ -25,6 +25,7 @@ const tpgAttributes = {
   ...{ generate_node_acls: "0", login_timeout: "15" },
 };
 const authFiles = { userid: "", password: "", userid_mutual: "", password_mutual: "" };
+const pageBytes = 4096;
 const serialText = "T10 VPD Unit Serial Number: ";
 
 type Json = Record<string, unknown>;
@@ -37,6 +38,8 @@ export class SimulatedLio extends SimulatedHost {
   readonly #made = new Set<string>();
   /** The device that each backstore was put on. */
   readonly #on = new Map<string, string>();
+  /** The pages that each RAM disk was given. */
+  readonly #pages = new Map<string, number>();
 
   constructor(devices: readonly string[]) {
     super();
@@ -51,6 +54,8 @@ export class SimulatedLio extends SimulatedHost {
     const line = commandLine(argv);
     if (line === listing) return this.#list();
     if (line === "rdma -j resource show cm_id") return { status: 0, stdout: "[]\n" };
+    if (line === "getconf PAGESIZE") return { status: 0, stdout: `${pageBytes}\n` };
+    if (line === "getconf _PHYS_PAGES") return { status: 0, stdout: "262144\n" };
     if (argv[0] === "grep" && argv[1] === "-aHZ") return this.grepFiles(argv.slice(3));
     const grep = recursiveGrep(argv);
     if (grep !== undefined) return this.grepBelow(grep.names, grep.leftOut, grep.folders);
@@ -132,8 +137,13 @@ export class SimulatedLio extends SimulatedHost {
     };
     const below = (folder: string, files: Record<string, string>): Record<string, string> =>
       Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text]));
-    if (is("core/(iblock|fileio)_\\d+")) holds([]);
-    else if (is("core/(iblock|fileio)_\\d+/[^/]+")) {
+    if (is("core/(iblock|fileio|rd_mcp)_\\d+")) holds([]);
+    else if (is("core/rd_mcp_\\d+/[^/]+")) {
+      holds(["attrib", "wwn", "pr", "alua", "action", "statistics"], {
+        ...{ control: "", info: "", enable: "0", "wwn/vpd_unit_serial": serialText },
+        ...below("attrib", blockAttributes),
+      });
+    } else if (is("core/(iblock|fileio)_\\d+/[^/]+")) {
       holds(["attrib", "wwn", "pr", "alua", "action", "statistics"], {
         ...{ control: "", udev_path: "", enable: "0", "wwn/vpd_unit_serial": serialText },
         ...below("attrib", blockAttributes),
@@ -188,6 +198,7 @@ export class SimulatedLio extends SimulatedHost {
     this.remove(path, ...this.below(path));
     this.#made.delete(path);
     this.#on.delete(path);
+    this.#pages.delete(path);
   }
 
   #linksTo(path: string): string[] {
@@ -235,7 +246,19 @@ export class SimulatedLio extends SimulatedHost {
       return;
     }
     const isUsed = this.#linksTo(block).length > 0;
-    if (name === "control") {
+    const pages = this.#pages.get(block);
+    if (name === "control" && block.startsWith(`${core}/rd_mcp_`)) {
+      const given = Number(/^rd_pages=([1-9]\d*)$/.exec(value)?.[1]);
+      refuse(Number.isNaN(given) || this.text(`${block}/enable`) === "1\n");
+      this.#pages.set(block, given);
+    } else if (name === "enable" && block.startsWith(`${core}/rd_mcp_`)) {
+      refuse(value !== "1" || pages === undefined);
+      this.write(attribute, "1\n");
+      this.write(
+        `${block}/info`,
+        `Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512\n        TCM RamDisk ID: 0  RamDisk Makeup: rd_mcp\n        PAGES/PAGE_SIZE: ${pages}*${pageBytes}  SG_table_count: 1  nullio: 0 dummy: 0\n`,
+      );
+    } else if (name === "control") {
       const device = /^udev_path=(\S+)$/.exec(value)?.[1] ?? "";
       refuse(device === "" || this.text(`${block}/enable`) === "1\n");
       this.#on.set(block, device);
@@ -306,7 +329,8 @@ export class SimulatedLio extends SimulatedHost {
         });
         const luns = this.#children(`${tpg}/lun`).map((lun) => {
           const [alias, path] = this.#behind(lun);
-          return { alias, index: number(lun), storage_object: `/backstores/block/${last(path)}` };
+          const plugin = this.#pages.has(path) ? "ramdisk" : "block";
+          return { alias, index: number(lun), storage_object: `/backstores/${plugin}/${last(path)}` };
         });
         const portals = this.#children(`${tpg}/np`).map((path) => {
           const { address = "", port } = parsePortal(last(path)) ?? {};
@@ -323,10 +347,12 @@ export class SimulatedLio extends SimulatedHost {
       // rtslib can't read one that is not enabled.
       if (line(`${path}/enable`) !== "1") throw new Refused(`Cannot read attribute of ${path}`);
       const wwn = line(`${path}/wwn/vpd_unit_serial`).replace(serialText, "");
+      const pages = this.#pages.get(path);
       return {
         name: last(path),
-        plugin: "block",
-        dev: line(`${path}/udev_path`),
+        ...(pages === undefined
+          ? { plugin: "block", dev: line(`${path}/udev_path`) }
+          : { plugin: "ramdisk", size: pages * pageBytes, nullio: false }),
         wwn,
         attributes: this.#attributes(path),
       };
@@ -339,6 +365,7 @@ export class SimulatedLio extends SimulatedHost {
     this.remove(core, iscsi, ...this.below(configfs));
     this.#made.clear();
     this.#on.clear();
+    this.#pages.clear();
     this.modules.clear();
     for (const file of this.below("/etc/modules-load.d")) {
       this.#load((this.text(file) ?? "").split("\n").filter((line) => /^[a-z]/.test(line)));
@@ -347,16 +374,26 @@ export class SimulatedLio extends SimulatedHost {
     if (!this.tree.has(enabledBy) || text === undefined) return;
     this.#load(["target_core_mod", "iscsi_target_mod"]);
     const saved = JSON.parse(text) as {
-      storage_objects: { name: string; dev: string; wwn: string; attributes: Record<string, number> }[];
+      storage_objects: {
+        name: string;
+        dev?: string;
+        size?: number;
+        wwn: string;
+        attributes: Record<string, number>;
+      }[];
       targets: { wwn: string; tpgs: SavedTpg[] }[];
     };
     const blocks = new Map<string, string>();
-    for (const [index, { name, dev, wwn, attributes }] of saved.storage_objects.entries()) {
-      const path = `${core}/iblock_${index}/${name}`;
-      this.run(["mkdir", `${core}/iblock_${index}`, path]);
+    for (const [index, { name, dev, size = 0, wwn, attributes }] of saved.storage_objects.entries()) {
+      const parent = `${core}/${dev === undefined ? "rd_mcp" : "iblock"}_${index}`;
+      const path = `${parent}/${name}`;
+      this.run(["mkdir", parent, path]);
       blocks.set(name, path);
-      this.set(`${path}/control`, `udev_path=${dev}`);
-      this.set(`${path}/udev_path`, dev);
+      if (dev === undefined) this.set(`${path}/control`, `rd_pages=${size / pageBytes}`);
+      else {
+        this.set(`${path}/control`, `udev_path=${dev}`);
+        this.set(`${path}/udev_path`, dev);
+      }
       this.set(`${path}/wwn/vpd_unit_serial`, wwn);
       this.set(`${path}/enable`, "1");
       for (const [name, value] of Object.entries(attributes))
@@ -373,7 +410,7 @@ export class SimulatedLio extends SimulatedHost {
       this.set(`${path}/attrib/${name}`, `${value}`);
     for (const { index, alias, storage_object } of tpg.luns) {
       this.run(["mkdir", `${path}/lun/lun_${index}`]);
-      const block = blocks.get(storage_object.replace("/backstores/block/", "")) ?? "";
+      const block = blocks.get(storage_object.replace(/^\/backstores\/(block|ramdisk)\//, "")) ?? "";
       this.run(["ln", "-s", block, `${path}/lun/lun_${index}/${alias}`]);
     }
     for (const { ip_address, port, iser } of tpg.portals) {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { RefusedError } from "../../../../provider/errors.ts";
 import { type BackstoreInputs, backstore } from "../../../../provider/resources/lio/backstore.ts";
+import { type RamdiskInputs, ramdisk } from "../../../../provider/resources/lio/ramdisk.ts";
 import { type TargetInputs, target } from "../../../../provider/resources/lio/target.ts";
 import { SimulatedLio } from "../../simulated/lio.ts";
 import { importsWithoutChange, owner, reach, remove, stands } from "../../simulated/reach.ts";
@@ -33,6 +34,17 @@ const backstoreInputs: fc.Arbitrary<BackstoreInputs> = fc
     { requiredKeys: ["name"], ...plain },
   )
   .map((inputs) => ({ ...inputs, host, device: device(inputs.name) }));
+
+const ramdiskInputs: fc.Arbitrary<RamdiskInputs> = fc
+  .record(
+    {
+      name: fc.constantFrom("r0", "r1", "b0"),
+      size: fc.constantFrom("32 MiB", "32M", "64 MiB", "2 GiB"),
+      serial: fc.constant("11111111-2222-4333-8444-55555555ABCD"),
+    },
+    { requiredKeys: ["name", "size"], ...plain },
+  )
+  .map((inputs) => ({ ...inputs, host }));
 
 const chap = { user: "bob", password: "a b!#$^&*/c12" };
 const addresses = [
@@ -95,6 +107,18 @@ const moves = fc.array(
       weight: 3,
       arbitrary: fc.record({ kind: fc.constant("backstore" as const), desired: backstoreInputs, cut }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant("RAM disk" as const), desired: ramdiskInputs, cut }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant("no RAM disk" as const),
+        name: fc.constantFrom("r0", "r1", "b0"),
+        cut,
+      }),
+    },
     { weight: 5, arbitrary: fc.record({ kind: fc.constant("target" as const), desired: targetInputs, cut }) },
     {
       weight: 1,
@@ -141,11 +165,18 @@ test("backstores and targets, from any state to any other, interrupted anywhere"
       const lio = new SimulatedLio(devices);
       const backstores = new Map<string, BackstoreInputs>();
       const targets = new Map<string, TargetInputs>();
+      const ramdisks = new Map<string, RamdiskInputs>();
       let touched = false;
       for (const move of moves) {
         if (move.kind === "backstore") {
           if (await reach(backstore, lio, move.desired, move.cut))
             backstores.set(move.desired.name, move.desired);
+        } else if (move.kind === "RAM disk") {
+          if (await reach(ramdisk, lio, move.desired, move.cut))
+            ramdisks.set(move.desired.name, move.desired);
+        } else if (move.kind === "no RAM disk") {
+          const known = ramdisks.get(move.name);
+          if (known && (await remove(ramdisk, lio, known, move.cut))) ramdisks.delete(move.name);
         } else if (move.kind === "target") {
           const desired = possible(move.desired, backstores);
           // CHAP is kept in the ACLs: without one there is none to find.
@@ -169,11 +200,13 @@ test("backstores and targets, from any state to any other, interrupted anywhere"
           for (const known of targets.values())
             assert.equal(await reach(target, lio, known, 99, false), true);
           for (const known of backstores.values()) assert.equal(await reach(backstore, lio, known, 99), true);
+          for (const known of ramdisks.values()) assert.equal(await reach(ramdisk, lio, known, 99), true);
           for (const known of targets.values())
             assert.equal(await reach(target, lio, known, 99, false), true);
         } else {
           lio.reboot();
           for (const known of backstores.values()) await stands(backstore, lio, known);
+          for (const known of ramdisks.values()) await stands(ramdisk, lio, known);
           for (const known of targets.values()) await stands(target, lio, known);
         }
       }
@@ -181,7 +214,7 @@ test("backstores and targets, from any state to any other, interrupted anywhere"
       for (const known of backstores.values()) await stands(backstore, lio, known);
       for (const known of targets.values()) await stands(target, lio, known);
     }),
-    { numRuns: 40 },
+    { numRuns: 120 },
   );
 });
 
