@@ -346,8 +346,9 @@ export class SimulatedZpool extends SimulatedHost {
     let role = "data";
     let kind = "stripe";
     let open: string[] = [];
+    const there = pool.vdevs.length;
     const close = () => {
-      if (kind !== "stripe" && open.length > 0) this.#vdev(pool, role, kind, open);
+      if (kind !== "stripe" && open.length > 0) this.#vdev(pool, there, role, kind, open);
       open = [];
     };
     for (const word of words) {
@@ -357,12 +358,14 @@ export class SimulatedZpool extends SimulatedHost {
       } else if (!word.startsWith("/")) {
         close();
         kind = word;
-      } else if (kind === "stripe") this.#vdev(pool, role, kind, [word]);
+      } else if (kind === "stripe") this.#vdev(pool, there, role, kind, [word]);
       else open.push(word);
     }
     close();
   }
-  #vdev(pool: Pool, role: string, kind: string, paths: readonly string[]): void {
+
+  /** `there`: how many vdevs the pool had when the command began. */
+  #vdev(pool: Pool, there: number, role: string, kind: string, paths: readonly string[]): void {
     const disks = paths.map((path) => this.#take(path));
     const sizes = disks.map(({ size }) => size);
     if (kind !== "stripe" && Math.max(...sizes) - Math.min(...sizes) > 16 * MiB)
@@ -376,8 +379,12 @@ export class SimulatedZpool extends SimulatedHost {
       members: disks.map(({ id }) => ({ disk: id })),
       asize,
     };
-    const like = pool.vdevs.find((other) => ["data", "special", "dedup"].includes(other.role));
-    if (["data", "special", "dedup"].includes(role) && like !== undefined && !asSafe(vdev, like))
+    const counts = (one: { role: string }): boolean => ["data", "special", "dedup"].includes(one.role);
+    const [first, ...others] = pool.vdevs.slice(0, there).filter(counts);
+    // Where a pool's own vdevs differ from each other, zpool compares no new one with them (check_replication).
+    const alike = first !== undefined && others.every((other) => asSafe(other, first));
+    const like = [...(alike ? [first] : []), ...pool.vdevs.slice(there).filter(counts)].at(0);
+    if (counts(vdev) && like !== undefined && !asSafe(vdev, like))
       refuse(`mismatched replication level: ${kind} and ${like.kind}`);
     pool.next += 1;
     pool.vdevs.push(vdev);
