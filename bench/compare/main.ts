@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { RefusedError } from "../../provider/errors.ts";
@@ -27,7 +27,7 @@ export async function main(args: string[]): Promise<number> {
   const labs = positionals.filter((name) => referenceNames().includes(name));
   const results = positionals
     .filter((name) => !labs.includes(name))
-    .map((name) => readResult(name.includes("/") ? name : inProject(join("results", name))).found);
+    .map((name) => readResult(name.includes("/") ? name : resultsOf(name)).found);
   if (results.length === 0)
     throw new RefusedError(`name at least one stack or benchmark of your own. ${usage}`);
   const found = compare(results, labs.map(readReference), {
@@ -41,6 +41,15 @@ export async function main(args: string[]): Promise<number> {
   } else if (values.json) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
   else process.stdout.write(values.markdown ? markdown(found) : `${terminal(found)}\n`);
   return 0;
+}
+
+/** A stack's folder of results. */
+function resultsOf(name: string): string {
+  const folder = inProject(join("results", name));
+  if (existsSync(folder)) return folder;
+  throw new RefusedError(
+    `${name}: no stack with results (${shown(folder)} is not there), and no published lab; these are ${referenceNames().join(", ")}. Measure it: npm start -- ${name}`,
+  );
 }
 
 const titleOf = (stacks: readonly string[]): string =>

@@ -54,7 +54,7 @@ function read<T>(file: string, schema: z.ZodType<T>, what: string): T {
 /** The result in a folder, in its `latest`, or in a file; and where it is. */
 export function readResult(argument: string): { found: Result; folder: string } {
   const path = resolve(argument);
-  if (!existsSync(path)) throw new RefusedError(`${argument}: no such file or folder. ${usage}`);
+  if (!existsSync(path)) throw new RefusedError(`${argument}: no such file or folder`);
   const candidates = statSync(path).isDirectory()
     ? [join(path, "result.json"), join(path, "latest", "result.json")]
     : [path];
