@@ -161,9 +161,12 @@ describe("two pools for two workloads, as shipped, over the lab's own base, with
   });
 
   test("iscsiadm: four sessions, CHAP where it is declared and its secret in no argument", async () => {
-    const sessions = (await on("initiator", "iscsiadm -m session")).split("\n").sort();
+    const sessions = (await on("initiator", "iscsiadm -m session")).split("\n");
+    // In the order of their portals: their numbers are in the order of the logins, which go side by side.
     assert.deepEqual(
-      sessions.map((line) => /^(\w+): \[\d+\] (\S+),1 (\S+)/.exec(line)?.slice(1)),
+      sessions
+        .map((line) => /^(\w+): \[\d+\] (\S+),1 (\S+)/.exec(line)?.slice(1))
+        .sort((a, b) => `${a}`.localeCompare(`${b}`)),
       [
         ["iser", "10.10.10.1:3261", iqn("bulk")],
         ["iser", "10.10.10.1:3263", iqn("fast")],
