@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
+import { replaceFile } from "./folder.ts";
 
 /**
  * A benchmark of this stack that still runs on this machine: a killed `pulumi up` leaves its benchmark behind.
@@ -38,9 +39,7 @@ export async function replaceEarlier(results: string, say: (text: string) => voi
     if (lives()) process.kill(earlier.pid, "SIGKILL");
   }
   const mine = { pid: process.pid, began: processBegan(process.pid) ?? "" };
-  const part = `${file}.${process.pid}.part`;
-  writeFileSync(part, JSON.stringify(mine));
-  renameSync(part, file);
+  replaceFile(file, JSON.stringify(mine));
   return () => {
     if (readNote(file)?.pid === process.pid) rmSync(file, { force: true });
   };

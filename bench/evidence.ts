@@ -2,16 +2,15 @@ import type { DiskLoad, Evidence, HostLoad } from "./schema/evidence.ts";
 import type { HostRecording, Recording } from "./schema/recording.ts";
 import type { Cpu, Environment, HostState, Side } from "./schema/result.ts";
 import type { FioTest, RunSpec } from "./schema/test.ts";
-import { mean } from "./telemetry/counters.ts";
+import { meanOf, type Series } from "./series.ts";
 
 /** What a run is diagnosed by: means over its recording, what the hosts are, and its own figures. */
 
-type Series = readonly (number | null)[];
 type CoreSeries = HostRecording["cores"][number];
 
 /** Rounding of tools gives a little above 100 or below 0. */
 const percent = (value: number): number => Math.min(100, Math.max(0, value));
-const meanPercent = (values: Series): number => percent(mean(values) ?? 0);
+const meanPercent = (values: Series): number => percent(meanOf(values) ?? 0);
 
 const coreLoad = ({ core, user, system, softirq, iowait }: CoreSeries) => ({
   core,
@@ -22,7 +21,7 @@ const coreLoad = ({ core, user, system, softirq, iowait }: CoreSeries) => ({
 });
 /** Waiting for I/O counts as idle. */
 const busyOf = ({ idle, iowait }: CoreSeries): number =>
-  percent(100 - (mean(idle) ?? 100) - (mean(iowait) ?? 0));
+  percent(100 - (meanOf(idle) ?? 100) - (meanOf(iowait) ?? 0));
 
 const average = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 
@@ -97,8 +96,8 @@ export function evidenceOf(run: {
     storage: hostLoad(storage, environment.storage),
     link: linkOf(environment.storage, stateOf(client.host)),
     arc: storage.arc && {
-      hitRatio: ratio(mean(storage.arc.hits), mean(storage.arc.misses)),
-      size: mean(storage.arc.size),
+      hitRatio: ratio(meanOf(storage.arc.hits), meanOf(storage.arc.misses)),
+      size: meanOf(storage.arc.size),
       maximum: environment.arcMaximum,
       state: test.arc,
     },
@@ -128,7 +127,7 @@ function hostLoad(recorded: HostRecording, state: HostState | undefined): HostLo
         : {
             source: interrupt.source,
             core: interrupt.core,
-            perSecond: mean(interrupt.perSecond) ?? 0,
+            perSecond: meanOf(interrupt.perSecond) ?? 0,
           },
     network: networkOf(recorded, state),
     pcie: state?.pcie ?? [],
@@ -141,12 +140,12 @@ function networkOf(recorded: HostRecording, state: HostState | undefined): HostL
   const port = recorded.rdma.find(({ device }) => device === state?.link.rdma?.device);
   if (state === undefined || (found === undefined && port === undefined)) return null;
   const of = (one: { received: Series; sent: Series } | undefined) => ({
-    received: mean(one?.received ?? []) ?? 0,
-    sent: mean(one?.sent ?? []) ?? 0,
+    received: meanOf(one?.received ?? []) ?? 0,
+    sent: meanOf(one?.sent ?? []) ?? 0,
   });
   const [ofInterface, ofPort] = [of(found), of(port)];
   const most = ofPort.received + ofPort.sent > ofInterface.received + ofInterface.sent ? ofPort : ofInterface;
-  return { interface: state.link.interface, ...most, dropped: mean(found?.dropped ?? []) ?? 0 };
+  return { interface: state.link.interface, ...most, dropped: meanOf(found?.dropped ?? []) ?? 0 };
 }
 
 function linkOf({ link: ours }: HostState, client: HostState | undefined): Evidence["link"] {
@@ -179,13 +178,13 @@ function poolOf(
   const groups = sum(txg?.synced ?? []);
   return {
     layout: environment.pools.find(({ name }) => name === first?.vdev)?.layout ?? null,
-    read: sum(pools.map(({ read }) => mean(read))),
-    written: sum(pools.map(({ written }) => mean(written))),
+    read: sum(pools.map(({ read }) => meanOf(read))),
+    written: sum(pools.map(({ written }) => meanOf(written))),
     disks: disksOf(storage),
-    logWritten: logs.length === 0 ? null : sum(logs.map(({ written }) => mean(written))),
-    zilCommits: storage.zil && mean(storage.zil.commits),
+    logWritten: logs.length === 0 ? null : sum(logs.map(({ written }) => meanOf(written))),
+    zilCommits: storage.zil && meanOf(storage.zil.commits),
     txgSeconds: txg && groups ? (txg.synced.length * interval) / groups : null,
-    txgSync: txg && mean(txg.syncTime),
+    txgSync: txg && meanOf(txg.syncTime),
     backstore: test.backstore,
   };
 }
@@ -198,17 +197,17 @@ function disksOf({ vdevs, disks }: HostRecording): DiskLoad[] {
     const leaf = row.role !== "pool" && (vdevs[n + 1]?.depth ?? 0) <= row.depth;
     if (!leaf || row.role === "pool") return [];
     const disk = disks.find((one) => one.disk === row.disk);
-    const busy = mean(disk?.busy ?? []);
+    const busy = meanOf(disk?.busy ?? []);
     return [
       {
         disk: row.vdev,
         role: row.role,
         vdev,
-        read: mean(row.read) ?? 0,
-        written: mean(row.written) ?? 0,
-        operations: (mean(row.reads) ?? 0) + (mean(row.writes) ?? 0),
-        wait: mean(disk?.wait ?? []),
-        queue: mean(disk?.queue ?? []),
+        read: meanOf(row.read) ?? 0,
+        written: meanOf(row.written) ?? 0,
+        operations: (meanOf(row.reads) ?? 0) + (meanOf(row.writes) ?? 0),
+        wait: meanOf(disk?.wait ?? []),
+        queue: meanOf(disk?.queue ?? []),
         busy: busy === null ? null : percent(busy),
         ...(disk?.rotational === undefined ? {} : { rotational: disk.rotational }),
       },

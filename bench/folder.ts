@@ -23,6 +23,13 @@ export function shown(path: string): string {
   return short.startsWith("..") || isAbsolute(short) ? path : short;
 }
 
+/** Whole or not at all, even over a power cut: nobody meets half a file. */
+export function replaceFile(path: string, text: string): void {
+  const part = `${path}.${process.pid}.part`;
+  writeFileSync(part, text, { flush: true });
+  renameSync(part, path);
+}
+
 export type Folder = {
   readonly path: string;
   /** Write a file whole; an existing one is never overwritten. */

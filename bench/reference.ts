@@ -45,12 +45,3 @@ export function readReference(name: string): Reference {
   if (found.name !== name) throw new TypeError(`bench/reference/${name}.json calls itself ${found.name}`);
   return found;
 }
-
-/** The one figure of this protocol, direction and metric, if the lab published it. */
-export const published = (
-  figures: readonly Figure[],
-  wanted: { protocol: string; direction: string; metric: string },
-): Figure | undefined =>
-  figures.find(
-    (f) => f.protocol === wanted.protocol && f.direction === wanted.direction && f.metric === wanted.metric,
-  );

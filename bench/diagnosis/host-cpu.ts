@@ -1,3 +1,5 @@
+import type { Advice } from "../schema/diagnosis.ts";
+import { configuration } from "./bounds.ts";
 import { FULL as CORE_FULL, NEAR as CORE_NEAR } from "./cores.ts";
 import type { Found, Side, Situation } from "./rule.ts";
 import { confidenceOf, hostOf } from "./rule.ts";
@@ -51,3 +53,19 @@ export function fullCpu(situation: Situation, side: Side): Found[] {
     },
   ];
 }
+
+/** TCP's work, on whichever side the CPU is full; nothing of a run over iSER already. */
+export const overIser = ({ evidence, names }: Situation): Advice[] =>
+  evidence.protocol === "iscsi"
+    ? [
+        configuration(
+          "Use the LUN by iSER: the network card places the data, TCP and its copies go. (soft-RoCE does that work in the CPU again.)",
+          `targets.${names.target}.portals.iser`,
+        ),
+      ]
+    : [];
+
+export const quietHost = (host: string): Advice =>
+  configuration(
+    `Look that nothing else runs on ${host}, and that its CPU frequency governor is performance (/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor).`,
+  );

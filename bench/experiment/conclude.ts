@@ -3,11 +3,11 @@ import { compare } from "../compare/compare.ts";
 import { html } from "../compare/html.ts";
 import { markdown } from "../compare/markdown.ts";
 import { terminal } from "../compare/terminal.ts";
-import { inProject, shown } from "../folder.ts";
+import { inProject, replaceFile, shown } from "../folder.ts";
 import { readReference } from "../reference.ts";
 import { readResult } from "../report/main.ts";
 import type { Experiment } from "./file.ts";
-import { type ExperimentState, replace } from "./state.ts";
+import type { ExperimentState } from "./state.ts";
 
 /** The end of an experiment: its comparison, and which labs have no part in it. Exit status 1 where one failed. */
 export function conclude({ title }: Experiment, { labs }: ExperimentState, folder: string): number {
@@ -27,7 +27,7 @@ export function conclude({ title }: Experiment, { labs }: ExperimentState, folde
       "comparison.md": markdown(found),
       "comparison.json": `${JSON.stringify(found, null, 2)}\n`,
     };
-    for (const [name, text] of Object.entries(files)) replace(join(folder, name), text);
+    for (const [name, text] of Object.entries(files)) replaceFile(join(folder, name), text);
     process.stdout.write(`${terminal(found)}\n\nComparison: ${shown(join(folder, "comparison.html"))}\n`);
   }
   for (const { stack, error } of failed)

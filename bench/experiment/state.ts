@@ -1,9 +1,9 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { RefusedError } from "../../provider/errors.ts";
 import { processBegan } from "../earlier.ts";
-import { shown } from "../folder.ts";
+import { replaceFile, shown } from "../folder.ts";
 
 /** How far an experiment is, in results/experiments/NAME/state.json: written whole at every step, read when it goes on. */
 
@@ -50,14 +50,7 @@ export function readState(folder: string): ExperimentState | undefined {
 }
 
 export const writeState = (folder: string, state: ExperimentState): void =>
-  replace(join(folder, stateFile), `${JSON.stringify(state, null, 2)}\n`);
-
-/** Whole or not at all, even over a power cut. */
-export function replace(path: string, text: string): void {
-  const part = `${path}.${process.pid}.part`;
-  writeFileSync(part, text, { flush: true });
-  renameSync(part, path);
-}
+  replaceFile(join(folder, stateFile), `${JSON.stringify(state, null, 2)}\n`);
 
 const holder = z.object({ pid: z.int().positive(), began: z.string() });
 

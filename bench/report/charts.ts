@@ -1,7 +1,7 @@
 import type { EChartsOption, init } from "echarts";
 // One file of it, the same that a report carries for its interaction: a tenth of the time of importing its parts.
 import echarts from "echarts/dist/echarts.common.min.js";
-import type { Series } from "./series.ts";
+import type { Series } from "../series.ts";
 
 /**
  * Charts as ECharts options without functions: drawn here as SVG for a reader without JavaScript and for paper, and put

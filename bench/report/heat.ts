@@ -1,5 +1,6 @@
+import { meanOf, type Series } from "../series.ts";
 import { Markup, markup, type Put } from "./markup.ts";
-import { highestOf, meanOf, type Series, thinned } from "./series.ts";
+import { highestOf, thinned } from "./series.ts";
 import { percent } from "./words.ts";
 
 /**

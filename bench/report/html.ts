@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Recording } from "../schema/recording.ts";
 import type { Result, Run, Side } from "../schema/result.ts";
+import { meanOf } from "../series.ts";
 import { type Chart, chartFigure, htmlTable } from "./figure.ts";
 import { heatData, heatScale } from "./heat.ts";
 import { data, href, Markup, markup, nothing } from "./markup.ts";
 import { notesOf } from "./notes.ts";
 import { publishedCell, publishedOf } from "./published.ts";
 import { type Detail, heatsOf, poolChart, runSection } from "./run-section.ts";
-import { meanOf } from "./series.ts";
 import { sweepsOf } from "./sweep.ts";
 import {
   figuresTable,

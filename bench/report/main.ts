@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { RefusedError } from "../../provider/errors.ts";
-import { shown } from "../folder.ts";
+import { replaceFile, shown } from "../folder.ts";
 import { type Recording, recording } from "../schema/recording.ts";
 import { type Result, result } from "../schema/result.ts";
 import { csv } from "./csv.ts";
@@ -73,13 +73,6 @@ export const readRecordings = (found: Result, folder: string): Recording[] =>
     .filter(existsSync)
     .map((file) => read(file, recording, "recording"));
 
-/** Whole or not at all: a reader never meets half a report. */
-function replace(file: string, text: string): void {
-  const part = `${file}.${process.pid}.part`;
-  writeFileSync(part, text, { flush: true });
-  renameSync(part, file);
-}
-
 export async function main(args: string[]): Promise<number> {
   const forms = ["--html", "--markdown", "--csv", "--terminal"];
   const wanted = args.filter((arg) => arg.startsWith("--"));
@@ -97,7 +90,7 @@ export async function main(args: string[]): Promise<number> {
     const made = reportsOf(found, readRecordings(found, folder));
     for (const name of ["html", "markdown", "csv"] as const) {
       const file = join(folder, basename(found.reports[name]));
-      replace(file, made[name]);
+      replaceFile(file, made[name]);
       process.stdout.write(`${shown(file)}\n`);
     }
   }

@@ -1,4 +1,5 @@
 import type { Result, Run, ValidRun } from "../schema/result.ts";
+import { fasterThanDisks } from "../schema/words.ts";
 import { sidesOf, validRuns } from "./tables.ts";
 import { count, figure, percent, size, titlesOf, virtualNote } from "./words.ts";
 
@@ -34,9 +35,6 @@ function overheads(valid: readonly ValidRun[], title: (run: Run) => string): str
     ? []
     : [`The telemetry itself took 1 % or more of a host's CPU time in ${much.join(", ")}.`];
 }
-
-/** How the runner's warning of a read begins that the ARC served. */
-const fasterThanDisks = "read faster than the disks";
 
 /** Whether reads came from the ARC or from disks is the first thing to ask of a read's figure. */
 function reads(valid: readonly ValidRun[], arcMaximum: number, title: (run: Run) => string): string[] {

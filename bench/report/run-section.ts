@@ -1,11 +1,12 @@
 import type { Advice, Diagnosis, Element, Finding } from "../schema/diagnosis.ts";
 import type { HostRecording, Recording } from "../schema/recording.ts";
 import type { Run, ValidRun } from "../schema/result.ts";
+import { meanOf } from "../series.ts";
 import { overTime, timed } from "./charts.ts";
 import { type Chart, chartFigure, htmlTable } from "./figure.ts";
 import { type Heat, type HeatRow, heatMap } from "./heat.ts";
 import { href, type Markup, markup, nothing } from "./markup.ts";
-import { highestOf, meanOf, thinned } from "./series.ts";
+import { highestOf, thinned } from "./series.ts";
 import { coresTable, poolTable, preconditionsTable, scoreWords, sidesOf, undiagnosed } from "./tables.ts";
 import { duration, figure, orDash, percent, testWords } from "./words.ts";
 

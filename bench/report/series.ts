@@ -1,15 +1,7 @@
 import type { Histogram } from "../schema/recording.ts";
+import { known, meanOf, type Series } from "../series.ts";
 
 /** Long series made short enough to draw, and read at places. */
-
-export type Series = readonly (number | null)[];
-
-export const known = (series: Series): number[] => series.filter((value) => value !== null);
-
-export function meanOf(series: Series): number | null {
-  const values = known(series);
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
 
 export const highestOf = (series: Series): number | null => {
   const values = known(series);

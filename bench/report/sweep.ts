@@ -1,8 +1,8 @@
 import type { ValidRun } from "../schema/result.ts";
 import type { FioTest } from "../schema/test.ts";
+import { meanOf } from "../series.ts";
 import { byDepth, type Line } from "./charts.ts";
 import type { Chart } from "./figure.ts";
-import { meanOf } from "./series.ts";
 import { byTest } from "./test-section.ts";
 import { figure, orDash, protocolNames, size } from "./words.ts";
 

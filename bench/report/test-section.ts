@@ -1,9 +1,10 @@
 import type { Recording } from "../schema/recording.ts";
 import type { Run, ValidRun } from "../schema/result.ts";
 import type { Protocol } from "../schema/words.ts";
+import { meanOf } from "../series.ts";
 import { byLatency, byPercentile, type Line, overTime, shares, timed } from "./charts.ts";
 import type { Chart } from "./figure.ts";
-import { added, cumulative, highestOf, meanOf, thinned } from "./series.ts";
+import { added, cumulative, highestOf, thinned } from "./series.ts";
 import { sidesOf } from "./tables.ts";
 import { duration, figure, orDash, percent } from "./words.ts";
 

@@ -11,6 +11,8 @@ import { arcBetween, parseArcstats } from "../parse/arcstats.ts";
 import type { Live } from "../progress.ts";
 import type { Recording } from "../schema/recording.ts";
 import type { Environment, Precondition, ValidRun } from "../schema/result.ts";
+import { fasterThanDisks } from "../schema/words.ts";
+import { meanOf } from "../series.ts";
 import { onLine, type States, startTelemetry, type Window } from "../telemetry/telemetry.ts";
 import { stopUnits } from "../unit.ts";
 import { warmPrecondition } from "./arc.ts";
@@ -73,6 +75,7 @@ export async function measureFio(
   const recording = recordingOf(id, recorded, window, clients, latency);
   beside.keep(`telemetry-${id}.json`, `${JSON.stringify(recording)}\n`);
   const cpus = cpusOf(recording);
+  const pool = poolOf(recording);
   const bandwidth = Math.max(read?.bandwidth ?? 0, write?.bandwidth ?? 0);
   const evidence = evidenceOf({
     ...{ spec, read, write, recording, environment, virtual: request.virtual },
@@ -90,7 +93,7 @@ export async function measureFio(
       write: report.write?.bandwidth ?? null,
     })),
     arc: { state: test.arc, ...arc },
-    pool: poolOf(recording),
+    pool,
     // What each client's link carries comes together on the storage host's.
     aboveLink: aboveLink(bandwidth, [
       states.storage.link.speed,
@@ -103,7 +106,7 @@ export async function measureFio(
         report.warnings.map((warning) => (clients.length > 1 ? `${client}: ${warning}` : warning)),
       ),
       ...recording.hosts.flatMap(({ faults }) => faults ?? []),
-      ...(test.backstore === "volume" ? servedByArc(read?.bandwidth ?? null, poolOf(recording)) : []),
+      ...(test.backstore === "volume" ? servedByArc(read?.bandwidth ?? null, pool) : []),
     ],
     mountOptions: new Map(
       clients.flatMap(({ client, mountOptions }): [string, string][] =>
@@ -161,18 +164,13 @@ function recordingOf(
   };
 }
 
-const mean = (values: readonly (number | null)[]): number | null => {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
-};
-
 /** Reads above what the pool's disks delivered meanwhile: a cache's figure, which says nothing of the disks. */
 export function servedByArc(read: number | null, pool: ValidRun["pool"]): string[] {
   // Samples of a second don't end where a run ends.
   if (read === null || pool === null || read <= pool.read * 1.05) return [];
   const share = ((read - pool.read) / read) * 100;
   return [
-    `read faster than the disks: ${read.toFixed(1)} MB/s to the clients, of which the pool's vdevs delivered ${pool.read.toFixed(1)} MB/s; ${share.toFixed(0)} % came from the ARC`,
+    `${fasterThanDisks}: ${read.toFixed(1)} MB/s to the clients, of which the pool's vdevs delivered ${pool.read.toFixed(1)} MB/s; ${share.toFixed(0)} % came from the ARC`,
   ];
 }
 
@@ -180,7 +178,7 @@ export function servedByArc(read: number | null, pool: ValidRun["pool"]): string
 export function poolOf(recording: Pick<Recording, "hosts">): ValidRun["pool"] {
   const pools = (recording.hosts[0]?.vdevs ?? []).filter(({ role }) => role === "pool");
   if (pools.length === 0) return null;
-  const sum = (of: "read" | "written") => pools.reduce((all, pool) => all + (mean(pool[of]) ?? 0), 0);
+  const sum = (of: "read" | "written") => pools.reduce((all, pool) => all + (meanOf(pool[of]) ?? 0), 0);
   return { read: sum("read"), write: sum("written") };
 }
 

@@ -25,6 +25,9 @@ export const arcState = z
   );
 export type ArcState = z.infer<typeof arcState>;
 
+/** How the warning begins of a read that the ARC served: the report says of it no more than the warning does. */
+export const fasterThanDisks = "read faster than the disks";
+
 export const backstore = z
   .enum(["volume", "ramdisk"])
   .describe(

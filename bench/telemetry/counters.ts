@@ -55,10 +55,6 @@ export const required =
 export const filesBelow = (frame: Frame, folder: string): Map<string, string> =>
   new Map([...frame.files].filter(([path]) => path.startsWith(folder)));
 
-export const mean = (values: readonly (number | null)[]): number | null => {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
-};
 export const scaled = (values: Values, factor: number): Values =>
   values.map((value) => (value === null ? null : value * factor));
 export const sum = (...all: readonly Values[]): Values =>

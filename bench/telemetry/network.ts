@@ -2,7 +2,8 @@ import { parseIbCounters, type RdmaPort } from "../parse/infiniband.ts";
 import { parseInterrupts } from "../parse/interrupts.ts";
 import { parseNetDev } from "../parse/net-dev.ts";
 import type { HostRecording } from "../schema/recording.ts";
-import { active, filesBelow, mean, perFrame, rates, required, scaled, sum } from "./counters.ts";
+import { meanOf } from "../series.ts";
+import { active, filesBelow, perFrame, rates, required, scaled, sum } from "./counters.ts";
 import type { Frame } from "./frames.ts";
 import type { Span } from "./time-line.ts";
 
@@ -35,7 +36,7 @@ export function interruptSeries(spans: Spans): HostRecording["interrupts"] {
       };
     })
     .filter(({ perSecond }) => active(perSecond))
-    .sort((a, b) => (mean(b.perSecond) ?? 0) - (mean(a.perSecond) ?? 0))
+    .sort((a, b) => (meanOf(b.perSecond) ?? 0) - (meanOf(a.perSecond) ?? 0))
     .slice(0, busiest);
 }
 

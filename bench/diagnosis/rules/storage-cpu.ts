@@ -1,5 +1,5 @@
 import { bounded, configuration, hardware, noHelp } from "../bounds.ts";
-import { fullCpu } from "../host-cpu.ts";
+import { fullCpu, overIser, quietHost } from "../host-cpu.ts";
 import type { Rule } from "../rule.ts";
 import { largerBlocks } from "../storage-work.ts";
 
@@ -15,14 +15,7 @@ export const storageCpu: Rule = {
     const onPool = backstore === "volume";
     const parity = layout?.vdevs.some(({ kind, role }) => role === "data" && /raid/.test(kind)) ?? false;
     return [
-      ...(evidence.protocol === "iscsi"
-        ? [
-            configuration(
-              "Use the LUN by iSER: the network card places the data, TCP and its copies go. (soft-RoCE does that work in the CPU again.)",
-              `targets.${names.target}.portals.iser`,
-            ),
-          ]
-        : []),
+      ...overIser(situation),
       ...(onPool ? largerBlocks(situation) : []),
       ...(onPool && direction !== "read" && layout !== null && layout.compression !== "off"
         ? [
@@ -40,9 +33,7 @@ export const storageCpu: Rule = {
             ),
           ]
         : []),
-      configuration(
-        `Look that nothing else runs on ${host}, and that its CPU frequency governor is performance (/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor).`,
-      ),
+      quietHost(host),
       bounded(situation, hardware(`More or faster cores in ${host}.`), ["storage core", "storage cpu"]),
       noHelp("A faster link or more disks don't help while the CPU is full."),
     ];

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import puppeteer from "puppeteer-core";
 import { chartsOf } from "../../../bench/compare/chart.ts";
 import { compare } from "../../../bench/compare/compare.ts";
 import type { Comparison } from "../../../bench/compare/comparison.ts";
@@ -15,7 +14,7 @@ import { differenceWords } from "../../../bench/compare/tables.ts";
 import { terminal } from "../../../bench/compare/terminal.ts";
 import { readReference } from "../../../bench/reference.ts";
 import { RefusedError } from "../../../provider/errors.ts";
-import { browser, browserPackage } from "../../../scripts/steps/for-tests.ts";
+import { launch, skip } from "../browser.ts";
 import { exampleResult } from "../example.ts";
 import { repeated } from "./repeated.ts";
 
@@ -98,27 +97,10 @@ test("a chart's bars are the medians, its lines reach from the least to the most
     assert.ok(Math.abs((lines[n] ?? 0) / first - spread / 405) < 0.005, `line ${n}: ${lines[n]}`);
 });
 
-const executable = browser();
-const skip =
-  executable === undefined
-    ? `no browser to open a comparison in: npm test brings one, or: apt-get install ${browserPackage}`
-    : false;
-
 test("the page opens offline without an error or a request, and needs no script", { skip }, async () => {
   const file = join(folder, "comparison.html");
   writeFileSync(file, html(three()));
-  const running = await puppeteer.launch({
-    executablePath: executable ?? "",
-    userDataDir: join(folder, "profile"),
-    headless: true,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-    ],
-  });
+  const running = await launch(join(folder, "profile"));
   try {
     const page = await running.newPage();
     const told: string[] = [];

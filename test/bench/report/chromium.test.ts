@@ -4,19 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 import { shadeOf } from "../../../bench/report/heat.ts";
 import { html } from "../../../bench/report/html.ts";
-import { browser, browserPackage } from "../../../scripts/steps/for-tests.ts";
+import { launch, skip } from "../browser.ts";
 import { exampleRecording, exampleResult } from "../example.ts";
 
 /** The report as a reader has it: opened from a file, in a browser. Pictures are kept in $STORAGE_LAB_SCREENSHOTS. */
-
-const executable = browser();
-const skip =
-  executable === undefined
-    ? `no browser to open a report in: npm test brings one, or: apt-get install ${browserPackage}`
-    : false;
 
 const folder = mkdtempSync(join(tmpdir(), "storage-lab-report-"));
 const file = pathToFileURL(join(folder, "report.html")).href;
@@ -28,23 +22,9 @@ if (write === undefined) throw new Error("the example has an iser write");
 let running: Browser | undefined;
 
 before(async () => {
-  if (executable === undefined) return;
+  if (skip !== false) return;
   writeFileSync(join(folder, "report.html"), html(result, recordings));
-  running = await puppeteer.launch({
-    executablePath: executable,
-    userDataDir: join(folder, "profile"),
-    headless: true,
-    args: [
-      ...[
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-      ],
-      ...["--disable-component-update", "--disable-sync"],
-    ],
-  });
+  running = await launch(join(folder, "profile"));
 });
 
 after(async () => {

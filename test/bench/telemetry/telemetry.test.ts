@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type HostRecording, hostRecording } from "../../../bench/schema/recording.ts";
 import type { HostState } from "../../../bench/schema/result.ts";
-import { mean } from "../../../bench/telemetry/counters.ts";
+import { meanOf } from "../../../bench/series.ts";
 import { onLine, startTelemetry } from "../../../bench/telemetry/telemetry.ts";
 import type { BenchHost } from "../../../bench/unit.ts";
 import { recorded, type Told } from "../../recorded.ts";
@@ -112,16 +112,22 @@ describe("a recorded run of both hosts", () => {
   test("figures of one thing from two sources agree", () => {
     const [lun] = ofStorage.luns;
     const zvol = ofStorage.disks.find(({ disk }) => disk === "zd0");
-    near(mean(lun?.written ?? []), mean(zvol?.written ?? []), 0.1, "the LUN by LIO and its zvol by iostat");
+    near(
+      meanOf(lun?.written ?? []),
+      meanOf(zvol?.written ?? []),
+      0.1,
+      "the LUN by LIO and its zvol by iostat",
+    );
     const [rxe] = ofStorage.rdma;
     const eth = sent("eth1", ofStorage);
     near(
-      (mean(rxe?.receivedPackets ?? []) ?? 0) * 4150e-6,
-      mean(eth?.received ?? []),
+      (meanOf(rxe?.receivedPackets ?? []) ?? 0) * 4150e-6,
+      meanOf(eth?.received ?? []),
       0.05,
       "RoCE by packets and by bytes",
     );
-    const written = (name: string) => mean(ofStorage.vdevs.find(({ vdev }) => vdev === name)?.written ?? []);
+    const written = (name: string) =>
+      meanOf(ofStorage.vdevs.find(({ vdev }) => vdev === name)?.written ?? []);
     near(
       written("mirror-0"),
       (written("virtio-DISK01") ?? 0) * 3,
@@ -145,7 +151,7 @@ describe("a recorded run of both hosts", () => {
   });
 
   test("ZFS's own: ARC, ZIL and transaction groups; none of a client", () => {
-    assert.ok((mean(ofStorage.arc?.size ?? []) ?? 0) > 2 ** 20);
+    assert.ok((meanOf(ofStorage.arc?.size ?? []) ?? 0) > 2 ** 20);
     // fio wrote without fsync, so nothing waited for the log.
     assert.deepEqual(ofStorage.zil?.commits, [0, 0, 0, 0, 0, 0]);
     assert.ok((ofStorage.txg?.synced ?? []).some((groups) => (groups ?? 0) > 0));
